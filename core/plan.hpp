@@ -1,0 +1,57 @@
+/*
+ * The plan: what a planner decided about a snapshot, as a value.
+ */
+#pragma once
+
+#include "model.hpp"
+#include "reason.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foresight {
+
+/// A job's place: one task of it from start to end on fixed shares.
+struct Placement {
+    int job = 0;    ///< index into Snapshot::jobs
+    int task = 0;   ///< 0 … tasks-1, in order of start
+    int option = 0; ///< index into Job::options
+    Seconds start = 0;
+    Seconds end = 0;
+    std::vector<Share> shares; ///< nodes ascending
+};
+
+/// A job (or the rest of its tasks) without a place, and all that keeps it from one.
+struct Unplaced {
+    int job = 0;
+    std::vector<Reason> reasons; ///< the heaviest first; never empty
+};
+
+/// What one application holds: an entry a step.
+struct Hold {
+    std::vector<GpuSet> steps;
+};
+
+struct Metrics {
+    double utilisation = 0;
+    double value = 0;
+    double objective = 0;
+    double shortfall_gpu_steps = 0;
+    double swaps = 0;
+    int jobs_placed = 0;
+    int jobs_completed = 0;
+};
+
+struct Plan {
+    std::string policy;
+    std::vector<Placement> placements; ///< in the order in which they were decided
+    /// Why placements[i] is not earlier; empty for one that starts at once.  Same length.
+    std::vector<std::vector<Reason>> waits;
+    std::vector<Unplaced> unplaced;
+    std::vector<Hold> holds; ///< one for each Snapshot::apps
+    Metrics metrics;
+    std::uint64_t work = 0;  ///< work units spent; the budget's unit (planner.hpp)
+    bool complete = true;    ///< false: cancelled or out of budget before every job was looked at
+};
+
+} // namespace foresight

@@ -1,0 +1,44 @@
+/*
+ * A policy is three parameters of one engine: the order in which jobs are given places, how many
+ * waiting jobs hold a place ahead, and whether real-time applications follow their curve.
+ */
+#pragma once
+
+#include "model.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foresight {
+
+enum class Order {
+    arrival,
+    priority,            ///< highest first
+    priority_per_length, ///< priority ÷ limit, highest first
+    rank,                ///< the resource manager's own
+    value,               ///< searched: the order that yields the most value
+};
+
+enum class Realtime {
+    static_peak, ///< each application keeps its peak of the horizon for the whole of it
+    elastic,     ///< each follows its curve
+};
+
+inline constexpr int kHoldAll = std::numeric_limits<int>::max();
+
+struct Policy {
+    std::string name;
+    Order order = Order::value;
+    int holds = kHoldAll; ///< waiting jobs that hold a place ahead; 1 is EASY
+    Realtime realtime = Realtime::elastic;
+    /// A waiting job's priority counts double after so long (Order::priority, value); 0: never.
+    Seconds age_doubles = 0;
+};
+
+/// The policy of this name (fifo, priority, easy, easy-value, conservative, foresight, rank).
+[[nodiscard]] std::optional<Policy> find_policy(std::string_view name);
+[[nodiscard]] std::vector<std::string> policy_names();
+
+} // namespace foresight
