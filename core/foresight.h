@@ -180,6 +180,7 @@ typedef struct {
 	size_t node_count;
 	const char *reason;	/* why not earlier, a few words for a queue listing; "" when now */
 	const char *detail;	/* the same in full, sentences */
+	const char *kind;	/* name_of() the heaviest reason ("gpus", "behind", …); "" when now */
 } fs_decision;
 
 /* Decisions in plan order: first every placement, then every job without one (start 0, no

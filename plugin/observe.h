@@ -43,6 +43,12 @@ int fs_observe(const fs_settings *settings, const fs_refusals_t *refusals,
 	       fs_observation_t *observation, char *problem, size_t size);
 void fs_observation_clear(fs_observation_t *observation);
 
+/* The fingerprint of a record as above: `job` is a job_record_t and `part` a part_record_t of
+ * Slurm, under its locks.  Apply makes it again and drops a start when it differs.  It leaves out
+ * what the plugin's own acts and Slurm's housekeeping move: priority, start time, reason, times
+ * of evaluation, and an array's pending tasks (starting one must not spoil the next). */
+uint64_t fs_record_fingerprint(const void *job, const void *part);
+
 /* Proves that this plugin was built for the records of the daemon it is in: for some jobs,
  * find_job_record(job->job_id) == job.  1: proven, 0: no job yet to prove it on, -1: wrong. */
 int fs_layout_test(void);
