@@ -138,27 +138,32 @@ AC_DEFUN([FS_SLURM_VERSION_MATCH], [
 # SYNOPSIS
 #   FS_SLURM_PLUGINDIR
 # DESCRIPTION
-#   --with-slurm-plugindir=DIR: where the installed Slurm has its plugins and libslurmfull.so.
-#   sched_foresight.so is installed there.  Found beside the libraries of the installed Slurm.
-#   Sets SLURM_PLUGINDIR.
+#   --with-slurm-plugindir=DIR: where sched_foresight.so is installed; the plugin directory of the
+#   installed Slurm unless said otherwise.
+#   Sets SLURM_PLUGINDIR, and SLURM_LIBRARY: the installed libslurmfull.so, which the built plugin
+#   is checked against (empty: none found).
 AC_DEFUN([FS_SLURM_PLUGINDIR], [
   AC_ARG_WITH([slurm-plugindir],
     [AS_HELP_STRING([--with-slurm-plugindir=DIR],
       [Slurm's plugin directory @<:@the one of the installed Slurm@:>@])],
     [], [with_slurm_plugindir=yes])
 
+  AC_MSG_CHECKING([for libslurmfull.so])
+  SLURM_LIBRARY=
+  fs_multiarch=`$CC -print-multiarch 2>/dev/null`
+  fs_prefix=`AS_DIRNAME(["$SLURMCTLD"])`/..
+  for fs_dir in "$with_slurm_plugindir" ${SLURMCTLD:+"$fs_prefix/lib/slurm" "$fs_prefix/lib64/slurm"} \
+                ${fs_multiarch:+"/usr/lib/$fs_multiarch/slurm-wlm"} /usr/lib64/slurm /usr/lib/slurm; do
+    AS_IF([test -z "$SLURM_LIBRARY" && test -f "$fs_dir/libslurmfull.so"],
+      [SLURM_LIBRARY=`cd "$fs_dir" && pwd`/libslurmfull.so])
+  done
+  AC_MSG_RESULT([${SLURM_LIBRARY:-not found}])
+
   AS_CASE([$with_slurm_plugindir],
-    [yes|no|""], [
-      AC_MSG_CHECKING([for Slurm's plugin directory])
-      fs_multiarch=`$CC -print-multiarch 2>/dev/null`
-      SLURM_PLUGINDIR=
-      for fs_dir in ${fs_multiarch:+/usr/lib/$fs_multiarch/slurm-wlm} /usr/lib64/slurm \
-                    /usr/lib/slurm /usr/local/lib/slurm /opt/slurm/lib/slurm; do
-        AS_IF([test -z "$SLURM_PLUGINDIR" && test -f "$fs_dir/libslurmfull.so"],
-          [SLURM_PLUGINDIR="$fs_dir"])
-      done
-      AC_MSG_RESULT([${SLURM_PLUGINDIR:-not found}])
-    ],
+    [no|""], [SLURM_PLUGINDIR=],
+    [yes], [AS_IF([test -n "$SLURM_LIBRARY"],
+      [SLURM_PLUGINDIR=`AS_DIRNAME(["$SLURM_LIBRARY"])`], [SLURM_PLUGINDIR=])],
     [SLURM_PLUGINDIR="$with_slurm_plugindir"])
   AC_SUBST([SLURM_PLUGINDIR])
+  AC_SUBST([SLURM_LIBRARY])
 ])
