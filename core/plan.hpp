@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The plan: what a planner decided about a snapshot, as a value.
  */

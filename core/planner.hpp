@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The planner: snapshot in, plan out.  No clock, no I/O, no randomness, no globals.
  */

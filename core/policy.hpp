@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A policy is three parameters of one engine: the order in which jobs are given places, how many
  * waiting jobs hold a place ahead, and whether real-time applications follow their curve.
  */
 #pragma once
 
+#include "block.hpp"
 #include "model.hpp"
 
 #include <optional>
@@ -35,7 +37,28 @@ struct Policy {
     Realtime realtime = Realtime::elastic;
     /// A waiting job's priority counts double after so long (Order::priority, value); 0: never.
     Seconds age_doubles = 0;
+    Packing packing = Packing::tight;
 };
+
+/// One way to run one job, in the order in which a policy looks at them.
+struct Entry {
+    int job = 0;    ///< index into Snapshot::jobs
+    int option = 0; ///< index into Job::options
+    int tier = 0;
+    bool on_top = false;
+    double merit = 0; ///< larger is earlier, within a tier
+};
+
+/// Whether the policy may put either first: a tier, then an administrator's word, is above merit.
+[[nodiscard]] constexpr bool same_class(const Entry& a, const Entry& b) noexcept {
+    return a.tier == b.tier && a.on_top == b.on_top;
+}
+
+/// A job's priority, grown with its wait.
+[[nodiscard]] double aged_priority(const Snapshot& snapshot, const Policy& policy, const Job& job) noexcept;
+
+/// Every option of every job, in the policy's order; ties stay in order of arrival.
+[[nodiscard]] std::vector<Entry> queue_of(const Snapshot& snapshot, const Policy& policy);
 
 /// The policy of this name (fifo, priority, easy, easy-value, conservative, foresight, rank).
 [[nodiscard]] std::optional<Policy> find_policy(std::string_view name);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reasons: why a job is not running yet, as data that can be shown, counted and tested.
  */

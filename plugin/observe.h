@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * observe: slurmctld's records to a snapshot, a value without a pointer into Slurm.
  */

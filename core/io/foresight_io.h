@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The C interface of core/io, for the plugin: foresight.conf, demand curves, publishing.
  *

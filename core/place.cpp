@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "place.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace foresight {
+
+namespace {
+
+bool refused(const Option& option, int node) noexcept {
+    return !option.refused_on.empty() &&
+           std::binary_search(option.refused_on.begin(), option.refused_on.end(), node);
+}
+
+/// What would be cut off on the node if the request took its share: the smaller, the tighter.
+/// CPU-only work goes first to nodes without GPUs, then to those whose GPUs are in use.
+int looseness(const Request& request, const Window& window) noexcept {
+    return std::popcount(window.gpus) - request.gpus();
+}
+
+} // namespace
+
+Placer::Placer(const Snapshot& snapshot, Packing packing)
+    : snapshot_(snapshot), packing_(packing), closures_(snapshot), capacity_(snapshot.nodes.size(), 0) {
+    for (const NodeClass& node_class : snapshot.classes) {
+        int most = 0;
+        for (const int node : node_class.nodes) {
+            most = std::max(most, node_at(node).gpus);
+        }
+        largest_.push_back(most);
+    }
+}
+
+bool Placer::can_stand_alone(const Option& option) const noexcept {
+    const Request& request = option.request;
+    return request.nodes_min <= 1 && request.chunks <= request.chunks_per_node_max &&
+           request.gpus() <= largest_[static_cast<std::size_t>(option.node_class)];
+}
+
+bool Placer::must_stand_alone(const Option& option) const noexcept {
+    const Request& request = option.request;
+    // A block that fits on one node of the line has to be on one node.
+    return request.nodes_max <= 1 ||
+           (snapshot_.block != Block::any &&
+            request.gpus() <= largest_[static_cast<std::size_t>(option.node_class)]);
+}
+
+std::optional<Place> Placer::earliest(const Profile& profile, const Job& job, const Option& option,
+                                      Seconds from, Seconds latest) {
+    if (snapshot_.fit == Fit::may_overrun && job.app < 0 && !profile.may_overrun(option.request.gpus())) {
+        latest = std::min(latest, snapshot_.horizon() - option.duration);
+    }
+    while (true) {
+        from = profile.limits_allow(job, from, option.duration);
+        if (from > latest) {
+            return std::nullopt;
+        }
+        std::optional<Place> place = earliest_on_nodes(profile, option, from, latest);
+        if (!place || profile.limits_allow(job, place->start, option.duration) == place->start) {
+            return place;
+        }
+        from = place->start; // a limit fills up in between: on from there
+    }
+}
+
+std::optional<Place> Placer::earliest_on_nodes(const Profile& profile, const Option& option, Seconds from,
+                                               Seconds latest) {
+    std::optional<Place> best;
+    if (can_stand_alone(option)) {
+        best = alone(profile, option, from, latest);
+        if (best && (best->start == from || must_stand_alone(option))) {
+            return best;
+        }
+    }
+    if (!must_stand_alone(option)) {
+        // Over several nodes only if that is sooner.
+        std::optional<Place> wide = spread(profile, option, from, best ? best->start - 1 : latest);
+        if (wide) {
+            return wide;
+        }
+    }
+    return best;
+}
+
+std::optional<Place> Placer::alone(const Profile& profile, const Option& option, Seconds from,
+                                   Seconds latest) {
+    int chosen = -1;
+    Seconds start = latest + 1;
+    Window window;
+    int least = 0;
+    for (const int node : class_of(option).nodes) {
+        if (refused(option, node)) {
+            continue;
+        }
+        Window free;
+        const bool ties = packing_ == Packing::tight && chosen >= 0;
+        const Seconds found = alone_on(profile, option, node, from, ties ? start : start - 1, free);
+        if (found == kNever) {
+            continue;
+        }
+        const int loose = looseness(option.request, free);
+        if (found < start || loose < least) {
+            chosen = node;
+            start = found;
+            window = free;
+            least = loose;
+        }
+        if (start == from && (packing_ == Packing::lowest || least == 0)) {
+            break;
+        }
+    }
+    if (chosen < 0) {
+        return std::nullopt;
+    }
+    return Place{start, {share_of(option.request, chosen, node_at(chosen), window, option.request.chunks,
+                                  snapshot_.block, packing_)}};
+}
+
+Seconds Placer::alone_on(const Profile& profile, const Option& option, int node, Seconds from,
+                         Seconds latest, Window& window) {
+    if (from > latest) {
+        return kNever;
+    }
+    const std::vector<Segment>& list = profile.timeline().segments(node);
+    const Node& info = node_at(node);
+    Seconds start = from;
+    std::size_t first = profile.timeline().at(node, start);
+    while (start <= latest) {
+        ++work_;
+        const Seconds until = start + option.duration;
+        const Seconds clear = closures_.clear_of(option.node_class, node, start, until);
+        if (clear > start) {
+            start = clear;
+            first = start <= latest ? profile.timeline().at(node, start) : first;
+            continue;
+        }
+        window = list[first].free;
+        std::size_t i = first;
+        bool fits = fits_alone(option.request, info, window, snapshot_.block);
+        while (fits && i + 1 < list.size() && list[i + 1].from < until) {
+            window.narrow(list[++i].free);
+            fits = fits_alone(option.request, info, window, snapshot_.block);
+        }
+        if (fits) {
+            return start;
+        }
+        // Segment i broke the window.  If it does so by itself nothing before its end can work.
+        if (!fits_alone(option.request, info, list[i].free, snapshot_.block)) {
+            first = i;
+        }
+        if (++first >= list.size()) {
+            return kNever;
+        }
+        start = list[first].from;
+    }
+    return kNever;
+}
+
+int Placer::capacity_at(const Profile& profile, const Option& option, int node, Seconds start) {
+    ++work_;
+    const Seconds until = start + option.duration;
+    if (closures_.clear_of(option.node_class, node, start, until) > start) {
+        return 0;
+    }
+    const Node& info = node_at(node);
+    const Window window = profile.timeline().window(node, start, until);
+    if (snapshot_.block == Block::any) {
+        return chunks_in(option.request, info, window);
+    }
+    // Whole neighbours: what counts is the run from GPU 0 (the last node may be taken in part).
+    return std::min(std::countr_one(window.gpus), chunks_in(option.request, info, window));
+}
+
+void Placer::collect_steps(const Profile& profile, const Option& option, int node, Seconds from,
+                           Seconds latest) {
+    // Capacity changes only where the window's left edge leaves a segment or its right edge
+    // enters one, and at the edges of closures; those are found by looking, not listed.
+    std::vector<Seconds> times{from};
+    for (const Segment& segment : profile.timeline().segments(node)) {
+        for (const Seconds time : {segment.from, segment.from - option.duration + 1}) {
+            if (time > from && time <= latest) {
+                times.push_back(time);
+            }
+        }
+    }
+    for (const Closure& closure : class_of(option).closures) {
+        if (closure.node == node) {
+            for (const Seconds time : {closure.until, closure.from - option.duration + 1}) {
+                if (time > from && time <= latest) {
+                    times.push_back(time);
+                }
+            }
+        }
+    }
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    int before = 0;
+    for (const Seconds time : times) {
+        const int capacity = capacity_at(profile, option, node, time);
+        if (capacity != before) {
+            steps_.push_back({time, node, capacity});
+            before = capacity;
+        }
+    }
+}
+
+std::optional<Place> Placer::spread(const Profile& profile, const Option& option, Seconds from,
+                                    Seconds latest) {
+    const Request& request = option.request;
+    if (from > latest || !ever_fits(option)) {
+        return std::nullopt;
+    }
+    steps_.clear();
+    for (const int node : class_of(option).nodes) {
+        capacity_[static_cast<std::size_t>(node)] = 0;
+        if (!refused(option, node)) {
+            collect_steps(profile, option, node, from, latest);
+        }
+    }
+    std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
+        return a.from != b.from ? a.from < b.from : a.node < b.node;
+    });
+    std::int64_t total = 0;
+    int carrying = 0;
+    for (std::size_t i = 0; i < steps_.size();) {
+        const Seconds start = steps_[i].from;
+        for (; i < steps_.size() && steps_[i].from == start; ++i) {
+            int& capacity = capacity_[static_cast<std::size_t>(steps_[i].node)];
+            carrying += (steps_[i].capacity > 0) - (capacity > 0);
+            total += steps_[i].capacity - capacity;
+            capacity = steps_[i].capacity;
+        }
+        if (total < request.chunks || carrying < request.nodes_min) {
+            continue;
+        }
+        const std::vector<std::pair<int, int>> chosen = choose_nodes(option);
+        if (!chosen.empty()) {
+            Place place{start, {}};
+            for (const auto& [node, chunks] : chosen) {
+                const Window window =
+                    profile.timeline().window(node, start, start + option.duration);
+                // Over nodes the parts of a block are whole nodes and a run from GPU 0: lowest.
+                place.shares.push_back(share_of(request, node, node_at(node), window, chunks, Block::any,
+                                                Packing::lowest));
+            }
+            return place;
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<std::pair<int, int>> Placer::choose_nodes(const Option& option) const {
+    if (snapshot_.block != Block::any) {
+        return choose_whole_neighbours(option);
+    }
+    std::vector<std::pair<int, int>> chosen = choose_neighbours(option);
+    return chosen.empty() ? choose_largest(option) : chosen;
+}
+
+std::vector<std::pair<int, int>> Placer::choose_whole_neighbours(const Option& option) const {
+    const std::vector<int>& nodes = class_of(option).nodes;
+    for (std::size_t first = 0; first < nodes.size(); ++first) {
+        std::vector<std::pair<int, int>> chosen;
+        int left = option.request.chunks;
+        for (std::size_t i = first; i < nodes.size() && left > 0; ++i) {
+            const int node = nodes[i];
+            const int capacity = capacity_[static_cast<std::size_t>(node)];
+            const bool neighbour = i == first || node == nodes[i - 1] + 1;
+            if (!neighbour || capacity < std::min(left, node_at(node).gpus)) {
+                break;
+            }
+            chosen.emplace_back(node, std::min(left, capacity));
+            left -= std::min(left, capacity);
+        }
+        if (left == 0) {
+            return chosen;
+        }
+    }
+    return {};
+}
+
+namespace {
+
+/// Deals `chunks` over the nodes: one each, then as much as each carries, in order.
+void deal(std::vector<std::pair<int, int>>& nodes, int chunks) {
+    int left = chunks - static_cast<int>(nodes.size());
+    for (auto& [node, part] : nodes) {
+        const int most = part;
+        part = 1 + std::min(left, most - 1);
+        left -= part - 1;
+    }
+}
+
+} // namespace
+
+std::vector<std::pair<int, int>> Placer::choose_neighbours(const Option& option) const {
+    // Two pointers over the carrying nodes: the shortest stretch of the line that carries it all,
+    // and of those the one that leaves the least.
+    const Request& request = option.request;
+    std::vector<std::pair<int, int>> carrying;
+    for (const int node : class_of(option).nodes) {
+        if (const int capacity = capacity_[static_cast<std::size_t>(node)]; capacity > 0) {
+            carrying.emplace_back(node, capacity);
+        }
+    }
+    std::pair<std::int64_t, std::int64_t> best{kNever, kNever};
+    std::size_t best_first = 0;
+    std::size_t best_count = 0;
+    std::int64_t sum = 0;
+    for (std::size_t first = 0, last = 0; first < carrying.size(); ++first) {
+        while (last < carrying.size() && (sum < request.chunks || last - first < static_cast<std::size_t>(request.nodes_min))) {
+            sum += carrying[last++].second;
+        }
+        const std::size_t count = last - first;
+        if (sum < request.chunks || count < static_cast<std::size_t>(request.nodes_min)) {
+            break;
+        }
+        const std::pair<std::int64_t, std::int64_t> score{carrying[last - 1].first - carrying[first].first,
+                                                          sum - request.chunks};
+        if (count <= static_cast<std::size_t>(request.nodes_max) &&
+            count <= static_cast<std::size_t>(request.chunks) && score < best) {
+            best = score;
+            best_first = first;
+            best_count = count;
+        }
+        sum -= carrying[first].second;
+    }
+    std::vector<std::pair<int, int>> chosen;
+    if (best_count > 0) {
+        const auto begin = carrying.begin() + static_cast<std::ptrdiff_t>(best_first);
+        chosen.assign(begin, begin + static_cast<std::ptrdiff_t>(best_count));
+        deal(chosen, request.chunks);
+    }
+    return chosen;
+}
+
+std::vector<std::pair<int, int>> Placer::choose_largest(const Option& option) const {
+    const Request& request = option.request;
+    std::vector<std::pair<int, int>> carrying;
+    for (const int node : class_of(option).nodes) {
+        if (const int capacity = capacity_[static_cast<std::size_t>(node)]; capacity > 0) {
+            carrying.emplace_back(node, capacity);
+        }
+    }
+    std::stable_sort(carrying.begin(), carrying.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::int64_t sum = 0;
+    std::size_t count = 0;
+    while (count < carrying.size() &&
+           (sum < request.chunks || count < static_cast<std::size_t>(request.nodes_min))) {
+        sum += carrying[count++].second;
+    }
+    if (sum < request.chunks || count < static_cast<std::size_t>(request.nodes_min) ||
+        count > static_cast<std::size_t>(request.nodes_max) ||
+        count > static_cast<std::size_t>(request.chunks)) {
+        return {};
+    }
+    carrying.resize(count);
+    deal(carrying, request.chunks);
+    std::sort(carrying.begin(), carrying.end());
+    return carrying;
+}
+
+bool Placer::ever_fits(const Option& option) {
+    const Request& request = option.request;
+    std::int64_t total = 0;
+    int carrying = 0;
+    bool one = false;
+    for (const int node : class_of(option).nodes) {
+        const Window window = whole_window(node_at(node));
+        const int capacity = chunks_in(request, node_at(node), window);
+        one = one || (can_stand_alone(option) && fits_alone(request, node_at(node), window, snapshot_.block));
+        carrying += capacity > 0;
+        total += capacity;
+    }
+    if (one || must_stand_alone(option)) {
+        return one;
+    }
+    return total >= request.chunks && carrying >= request.nodes_min;
+}
+
+std::vector<int> Placer::untouched(const Profile& profile, const Option& option, Seconds from,
+                                   Seconds until) const {
+    std::vector<int> nodes;
+    for (const int node : class_of(option).nodes) {
+        if (refused(option, node) || closures_.clear_of(option.node_class, node, from, until) > from) {
+            continue;
+        }
+        const std::vector<Segment>& list = profile.timeline().segments(node);
+        const Window now = list[profile.timeline().at(node, from)].free;
+        if (profile.timeline().window(node, from, until) == now) {
+            nodes.push_back(node);
+        }
+    }
+    return nodes;
+}
+
+} // namespace foresight

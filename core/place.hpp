@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Place: the earliest legal start of a request in a profile, and where.
+ *
+ * The earliest start on one node is a walk over its segments: a window that fails moves on to the
+ * next segment, since a window only gains at a segment's start.  Over several nodes each node's
+ * carrying capacity becomes a step function of the start time, and one sweep over their steps
+ * finds the first time at which enough nodes carry enough (serial schedule generation's inner
+ * step; Kolisch 1996 for the scheme).  Cost: O(nodes × segments), O(segments² ) a node when
+ * several nodes are needed.
+ */
+#pragma once
+
+#include "block.hpp"
+#include "fit.hpp"
+#include "profile.hpp"
+
+#include <atomic>
+#include <optional>
+
+namespace foresight {
+
+struct Place {
+    Seconds start = 0;
+    std::vector<Share> shares; ///< nodes ascending
+};
+
+class Placer {
+public:
+    Placer(const Snapshot& snapshot, Packing packing);
+
+    /// The earliest place with from ≤ start ≤ latest, or none.  Adds to work().
+    [[nodiscard]] std::optional<Place> earliest(const Profile& profile, const Job& job,
+                                                const Option& option, Seconds from, Seconds latest);
+
+    /// Whether the request would fit on an empty cluster without closures.
+    [[nodiscard]] bool ever_fits(const Option& option);
+
+    /// Nodes of the option's class that nothing but running work touches in [from, until): where
+    /// the resource manager may choose for itself without breaking the plan.
+    [[nodiscard]] std::vector<int> untouched(const Profile& profile, const Option& option, Seconds from,
+                                             Seconds until) const;
+
+    [[nodiscard]] const Closures& closures() const noexcept { return closures_; }
+    /// Windows looked at so far.
+    [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
+
+private:
+    struct Step {
+        Seconds from = 0;
+        int node = 0;
+        int capacity = 0;
+    };
+
+    [[nodiscard]] std::optional<Place> earliest_on_nodes(const Profile& profile, const Option& option,
+                                                         Seconds from, Seconds latest);
+    [[nodiscard]] std::optional<Place> alone(const Profile& profile, const Option& option, Seconds from,
+                                             Seconds latest);
+    [[nodiscard]] Seconds alone_on(const Profile& profile, const Option& option, int node, Seconds from,
+                                   Seconds latest, Window& window);
+    [[nodiscard]] std::optional<Place> spread(const Profile& profile, const Option& option, Seconds from,
+                                              Seconds latest);
+    void collect_steps(const Profile& profile, const Option& option, int node, Seconds from,
+                       Seconds latest);
+    [[nodiscard]] int capacity_at(const Profile& profile, const Option& option, int node, Seconds start);
+    [[nodiscard]] std::vector<std::pair<int, int>> choose_nodes(const Option& option) const;
+    [[nodiscard]] std::vector<std::pair<int, int>> choose_whole_neighbours(const Option& option) const;
+    [[nodiscard]] std::vector<std::pair<int, int>> choose_neighbours(const Option& option) const;
+    [[nodiscard]] std::vector<std::pair<int, int>> choose_largest(const Option& option) const;
+    [[nodiscard]] bool can_stand_alone(const Option& option) const noexcept;
+    [[nodiscard]] bool must_stand_alone(const Option& option) const noexcept;
+    [[nodiscard]] const NodeClass& class_of(const Option& option) const noexcept {
+        return snapshot_.classes[static_cast<std::size_t>(option.node_class)];
+    }
+    [[nodiscard]] const Node& node_at(int index) const noexcept {
+        return snapshot_.nodes[static_cast<std::size_t>(index)];
+    }
+
+    const Snapshot& snapshot_;
+    Packing packing_;
+    Closures closures_;
+    std::vector<int> largest_; ///< by class: GPUs of its largest node
+    std::vector<Step> steps_;  ///< scratch of spread()
+    std::vector<int> capacity_; ///< scratch: chunks that each node carries
+    std::uint64_t work_ = 0;
+};
+
+} // namespace foresight

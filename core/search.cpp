@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foresight {
+
+namespace {
+
+/// Queues longer than this are decoded once before the budget is asked.
+constexpr std::size_t kFewJobs = 64;
+
+/// SplitMix64 (Steele, Lea & Flood 2014): small, fast, and the same everywhere.
+class Random {
+public:
+    std::uint64_t next() noexcept {
+        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+        return z ^ (z >> 31);
+    }
+    std::size_t below(std::size_t bound) noexcept { return static_cast<std::size_t>(next() % bound); }
+
+private:
+    std::uint64_t state_ = 1;
+};
+
+/// Re-sorts a queue inside its tiers by a key, larger first.
+template <typename Key>
+std::vector<Entry> sorted_by(const std::vector<Entry>& queue, Key key) {
+    std::vector<Entry> order = queue;
+    std::stable_sort(order.begin(), order.end(), [&](const Entry& a, const Entry& b) {
+        if (!same_class(a, b)) {
+            return a.tier != b.tier ? a.tier > b.tier : a.on_top;
+        }
+        return key(a) > key(b);
+    });
+    return order;
+}
+
+/// Orders that do well on different families: priority alone, then leaning to long or wide jobs,
+/// which fill badly later, and to short ones, which leave room.
+std::vector<std::vector<Entry>> first_orders(const Snapshot& snapshot, const std::vector<Entry>& queue) {
+    const auto option = [&](const Entry& entry) -> const Option& {
+        return snapshot.jobs[static_cast<std::size_t>(entry.job)]
+            .options[static_cast<std::size_t>(entry.option)];
+    };
+    const auto gpus = [&](const Entry& e) { return std::max(1, option(e).request.gpus()); };
+    const auto length = [&](const Entry& e) {
+        return static_cast<double>(std::max<Seconds>(1, option(e).duration));
+    };
+    return {
+        sorted_by(queue, [&](const Entry& e) { return e.merit * gpus(e); }),
+        sorted_by(queue, [&](const Entry& e) { return e.merit * std::sqrt(gpus(e) * length(e)); }),
+        sorted_by(queue, [&](const Entry& e) { return e.merit * gpus(e) * length(e); }),
+        sorted_by(queue, [&](const Entry& e) { return e.merit / std::sqrt(length(e)); }),
+        sorted_by(queue, [&](const Entry& e) { return e.merit + 1e-3 * gpus(e); }),
+    };
+}
+
+/// Moves one entry to another place of its tier.  False when the draw moves nothing.
+bool move_one(std::vector<Entry>& order, Random& random) {
+    const std::size_t from = random.below(order.size());
+    const std::size_t to = random.below(order.size());
+    if (from == to || !same_class(order[from], order[to])) {
+        return false;
+    }
+    const auto begin = order.begin();
+    const auto at = [&](std::size_t i) { return begin + static_cast<std::ptrdiff_t>(i); };
+    if ((random.next() & 1) != 0) {
+        std::iter_swap(at(from), at(to));
+    } else if (from < to) {
+        std::rotate(at(from), at(from + 1), at(to + 1));
+    } else {
+        std::rotate(at(to), at(from), at(from + 1));
+    }
+    return true;
+}
+
+} // namespace
+
+Decoded search_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
+                     std::uint64_t budget) {
+    std::vector<Entry> order = queue_of(snapshot, policy);
+    Decoded best = decoder.decode(order);
+    if (order.size() < 2) {
+        return best;
+    }
+    const bool few = order.size() <= kFewJobs;
+    const std::uint64_t until = decoder.work() + budget;
+    const auto may_go_on = [&] { return !decoder.cancelled() && decoder.work() < until; };
+    for (std::vector<Entry>& trial : first_orders(snapshot, order)) {
+        if (!few && !may_go_on()) {
+            break;
+        }
+        Decoded decoded = decoder.decode(trial);
+        if (decoded.value > best.value) {
+            best = std::move(decoded);
+            order = std::move(trial);
+        }
+    }
+    Random random;
+    std::vector<Entry> trial = order;
+    // The draws are bounded too: a queue of tiers with one job each has no move at all.
+    for (std::uint64_t draws = 0; may_go_on() && draws < budget; ++draws) {
+        if (!move_one(trial, random)) {
+            continue;
+        }
+        Decoded decoded = decoder.decode(trial);
+        if (decoded.value >= best.value && !decoder.cancelled()) {
+            best = std::move(decoded);
+            order = trial;
+        } else {
+            trial = order;
+        }
+    }
+    return best;
+}
+
+} // namespace foresight
