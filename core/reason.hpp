@@ -32,8 +32,8 @@ struct Reason {
     Seconds until = kNever; ///< when this ceases to hold the job; kNever: unknown
     int app = -1;
     int limit = -1;
-    std::string job;  ///< id of a job in the way
-    std::string text; ///< what the resource manager said
+    std::string job{};  ///< id of a job in the way
+    std::string text{}; ///< what the resource manager said
     bool operator==(const Reason&) const = default;
 };
 
