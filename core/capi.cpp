@@ -62,8 +62,12 @@ public:
     }
     Hash& add(std::int64_t value) noexcept { return add(&value, sizeof value); }
     Hash& add(double value) noexcept { return add(&value, sizeof value); }
-    Hash& add(const char* text) noexcept { return text == nullptr ? add(std::int64_t{-1}) : add(text, std::strlen(text) + 1); }
-    Hash& add(const fs_amount& amount) noexcept { return add(std::int64_t{amount.gpus}).add(amount.cpus).add(amount.memory_mib); }
+    Hash& add(const char* text) noexcept {
+        return text == nullptr ? add(std::int64_t{-1}) : add(text, std::strlen(text) + 1);
+    }
+    Hash& add(const fs_amount& amount) noexcept {
+        return add(std::int64_t{amount.gpus}).add(amount.cpus).add(amount.memory_mib);
+    }
 
 private:
     std::uint64_t& state_;
@@ -84,8 +88,7 @@ std::int32_t fenced(fs_snapshot* snapshot, Function function) noexcept {
     return -1;
 }
 
-template <typename T>
-std::int32_t last_of(const std::vector<T>& list) noexcept {
+template <typename T> std::int32_t last_of(const std::vector<T>& list) noexcept {
     return static_cast<std::int32_t>(list.size()) - 1;
 }
 
@@ -116,8 +119,13 @@ void hash_option(Hash& hash, const fs_option& option) noexcept {
     const fs_request& request = option.request;
     hash.add(std::int64_t{option.node_class}).add(request.chunk).add(std::int64_t{request.chunks});
     hash.add(std::int64_t{request.chunks_per_node_max}).add(std::int64_t{request.nodes_min});
-    hash.add(std::int64_t{request.nodes_max}).add(request.per_node).add(std::int64_t{request.whole_nodes});
-    hash.add(std::int64_t{request.gpu_type}).add(option.duration).add(std::int64_t{option.tier}).add(option.rank);
+    hash.add(std::int64_t{request.nodes_max})
+        .add(request.per_node)
+        .add(std::int64_t{request.whole_nodes});
+    hash.add(std::int64_t{request.gpu_type})
+        .add(option.duration)
+        .add(std::int64_t{option.tier})
+        .add(option.rank);
     for (std::size_t i = 0; i < option.refusals; ++i) {
         hash.add(std::int64_t{option.refused_on[i]});
     }
@@ -135,18 +143,23 @@ Option option_of(const fs_option& from) {
     return option;
 }
 
-std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+std::string text_of(const char* text) {
+    return text == nullptr ? std::string() : std::string(text);
+}
 
 /// The decisions that fs_plan_get() hands out, with what they point to.
 class Views {
 public:
-    Views(const fs_snapshot& handle, fs_plan& out) : handle_(handle), snapshot_(handle.snapshot), out_(out) {}
+    Views(const fs_snapshot& handle, fs_plan& out)
+        : handle_(handle), snapshot_(handle.snapshot), out_(out) {}
 
     void make(const Policy& policy) {
         const Plan& plan = out_.plan;
-        const bool selects = std::any_of(plan.placements.begin(), plan.placements.end(), [&](const Placement& place) {
-            return snapshot_.jobs[static_cast<std::size_t>(place.job)].opaque && place.start <= snapshot_.now;
-        });
+        const bool selects = std::any_of(
+            plan.placements.begin(), plan.placements.end(), [&](const Placement& place) {
+                return snapshot_.jobs[static_cast<std::size_t>(place.job)].opaque &&
+                       place.start <= snapshot_.now;
+            });
         if (selects) {
             decoder_ = std::make_unique<Decoder>(snapshot_, policy, nullptr);
             decoder_->prepare();
@@ -162,7 +175,8 @@ public:
     }
 
 private:
-    void placement(const Placement& place, const std::vector<Reason>& waits, fs_plan::Decision& decision) {
+    void placement(const Placement& place, const std::vector<Reason>& waits,
+                   fs_plan::Decision& decision) {
         const Job& job = snapshot_.jobs[static_cast<std::size_t>(place.job)];
         const Option& option = job.options[static_cast<std::size_t>(place.option)];
         const bool now = place.start <= snapshot_.now;
@@ -171,7 +185,8 @@ private:
             decision.shares.push_back({share.node, share.gpus, share.cpus, share.memory_mib});
         }
         if (job.opaque && now) {
-            widen(decision, decoder_->placer().untouched(*planned_, option, place.start, place.end));
+            widen(decision, decoder_->placer().untouched(Profile(snapshot_), *planned_, option,
+                                                         place.start, place.end));
         }
         reasons(waits, decision);
         fs_decision view = view_of(job, place.job, decision);
@@ -289,8 +304,13 @@ int32_t fs_snapshot_add_type(fs_snapshot* snapshot, const char* name) {
 
 int32_t fs_snapshot_add_node(fs_snapshot* snapshot, const fs_node* from) {
     return fenced(snapshot, [&] {
-        Hash(snapshot->hash).add(from->name).add(std::int64_t{from->gpus}).add(from->cpus).add(from->memory_mib)
-            .add(static_cast<std::int64_t>(from->usable)).add(from->gpus_of_type, from->types * sizeof(std::uint64_t));
+        Hash(snapshot->hash)
+            .add(from->name)
+            .add(std::int64_t{from->gpus})
+            .add(from->cpus)
+            .add(from->memory_mib)
+            .add(static_cast<std::int64_t>(from->usable))
+            .add(from->gpus_of_type, from->types * sizeof(std::uint64_t));
         Node node;
         node.name = text_of(from->name);
         node.gpus = from->gpus;
@@ -305,7 +325,9 @@ int32_t fs_snapshot_add_node(fs_snapshot* snapshot, const fs_node* from) {
 
 int32_t fs_snapshot_add_class(fs_snapshot* snapshot, const int32_t* nodes, size_t count) {
     return fenced(snapshot, [&] {
-        Hash(snapshot->hash).add(nodes, count * sizeof *nodes).add(static_cast<std::int64_t>(count));
+        Hash(snapshot->hash)
+            .add(nodes, count * sizeof *nodes)
+            .add(static_cast<std::int64_t>(count));
         snapshot->snapshot.classes.push_back({std::vector<int>(nodes, nodes + count), {}});
         return last_of(snapshot->snapshot.classes);
     });
@@ -333,8 +355,12 @@ int32_t fs_snapshot_add_running(fs_snapshot* snapshot, const fs_running* from) {
         job.end = std::max(snapshot->relative(from->end), snapshot->snapshot.now + kOverdue);
         for (std::size_t i = 0; i < from->share_count; ++i) {
             const fs_share& share = from->shares[i];
-            hash.add(std::int64_t{share.node}).add(static_cast<std::int64_t>(share.gpus)).add(share.cpus).add(share.memory_mib);
-            job.shares.push_back({share.node, share.gpus, count_of(share.cpus), count_of(share.memory_mib)});
+            hash.add(std::int64_t{share.node})
+                .add(static_cast<std::int64_t>(share.gpus))
+                .add(share.cpus)
+                .add(share.memory_mib);
+            job.shares.push_back(
+                {share.node, share.gpus, count_of(share.cpus), count_of(share.memory_mib)});
         }
         job.limits = limits_of(from->limits, from->limit_count);
         snapshot->snapshot.running.push_back(std::move(job));
@@ -346,7 +372,10 @@ int32_t fs_snapshot_add_job(fs_snapshot* snapshot, const fs_job* from) {
     return fenced(snapshot, [&] {
         Hash hash(snapshot->hash);
         hash.add(from->id).add(from->begin).add(from->priority).add(std::int64_t{from->tasks});
-        hash.add(std::int64_t{from->on_top}).add(std::int64_t{from->app}).add(from->refused).add(from->retry);
+        hash.add(std::int64_t{from->on_top})
+            .add(std::int64_t{from->app})
+            .add(from->refused)
+            .add(from->retry);
         Job job;
         job.id = text_of(from->id);
         job.kind = text_of(from->kind);
@@ -394,9 +423,14 @@ int32_t fs_snapshot_add_app(fs_snapshot* snapshot, const fs_app* from) {
     });
 }
 
-int fs_snapshot_close(fs_snapshot* snapshot, int32_t node_class, int32_t node, int64_t from, int64_t until) {
+int fs_snapshot_close(fs_snapshot* snapshot, int32_t node_class, int32_t node, int64_t from,
+                      int64_t until) {
     return fenced(snapshot, [&] {
-        Hash(snapshot->hash).add(std::int64_t{node_class}).add(std::int64_t{node}).add(from > snapshot->now ? from : 0).add(until);
+        Hash(snapshot->hash)
+            .add(std::int64_t{node_class})
+            .add(std::int64_t{node})
+            .add(from > snapshot->now ? from : 0)
+            .add(until);
         snapshot->snapshot.classes.at(static_cast<std::size_t>(node_class))
             .closures.push_back({node, snapshot->relative(from), snapshot->relative(until)});
         return 0;
@@ -430,7 +464,8 @@ int64_t fs_snapshot_next_edge(const fs_snapshot* handle) {
         }
     }
     for (const App& app : snapshot.apps) {
-        const auto change = std::adjacent_find(app.demand.begin(), app.demand.end(), std::not_equal_to<>());
+        const auto change =
+            std::adjacent_find(app.demand.begin(), app.demand.end(), std::not_equal_to<>());
         if (change != app.demand.end()) {
             consider((change - app.demand.begin() + 1) * snapshot.step);
         }
@@ -445,7 +480,8 @@ void fs_cancel(fs_cancel_flag* flag) { flag->set.store(true); }
 void fs_cancel_reset(fs_cancel_flag* flag) { flag->set.store(false); }
 void fs_cancel_free(fs_cancel_flag* flag) { delete flag; }
 
-fs_plan* fs_plan_make(fs_snapshot* snapshot, const fs_plan_options* options, const fs_cancel_flag* cancel) {
+fs_plan* fs_plan_make(fs_snapshot* snapshot, const fs_plan_options* options,
+                      const fs_cancel_flag* cancel) {
     fs_plan* made = nullptr;
     fenced(snapshot, [&] {
         snapshot->error = check(snapshot->snapshot);
@@ -477,7 +513,9 @@ void fs_plan_free(fs_plan* plan) { delete plan; }
 
 size_t fs_plan_count(const fs_plan* plan) { return plan->views.size(); }
 
-void fs_plan_get(const fs_plan* plan, size_t index, fs_decision* decision) { *decision = plan->views[index]; }
+void fs_plan_get(const fs_plan* plan, size_t index, fs_decision* decision) {
+    *decision = plan->views[index];
+}
 
 void fs_plan_get_stats(const fs_plan* plan, fs_plan_stats* stats) {
     const Metrics& metrics = plan->plan.metrics;
@@ -494,7 +532,8 @@ void fs_plan_get_stats(const fs_plan* plan, fs_plan_stats* stats) {
 int32_t fs_plan_held(const fs_plan* plan, int32_t app, int32_t step) {
     const auto a = static_cast<std::size_t>(app);
     const auto s = static_cast<std::size_t>(step);
-    if (app < 0 || step < 0 || a >= plan->plan.holds.size() || s >= plan->plan.holds[a].steps.size()) {
+    if (app < 0 || step < 0 || a >= plan->plan.holds.size() ||
+        s >= plan->plan.holds[a].steps.size()) {
         return 0;
     }
     return count_gpus(plan->plan.holds[a].steps[s]);

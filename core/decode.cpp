@@ -27,13 +27,16 @@ void Decoder::number_shapes() {
             const Request& request = option.request;
             // Limits, refusals and the rule on overruns make a job's places its own.
             const bool own = !job.limits.empty() || !option.refused_on.empty() || job.app >= 0;
-            const Key key{option.node_class,   request.chunk.gpus,    request.chunk.cpus,
-                          request.chunk.memory_mib, request.chunks,   request.chunks_per_node_max,
-                          request.nodes_min,   request.nodes_max,     request.per_node.cpus,
-                          request.per_node.memory_mib, request.whole_nodes, request.gpu_type,
+            const Key key{option.node_class,     request.chunk.gpus,
+                          request.chunk.cpus,    request.chunk.memory_mib,
+                          request.chunks,        request.chunks_per_node_max,
+                          request.nodes_min,     request.nodes_max,
+                          request.per_node.cpus, request.per_node.memory_mib,
+                          request.whole_nodes,   request.gpu_type,
                           option.duration};
             const int next = static_cast<int>(learnt_.size());
-            const auto [entry, fresh] = own ? std::pair{shapes.end(), true} : shapes.try_emplace(key, next);
+            const auto [entry, fresh] =
+                own ? std::pair{shapes.end(), true} : shapes.try_emplace(key, next);
             if (fresh) {
                 learnt_.push_back({});
             }
@@ -130,7 +133,11 @@ std::optional<Placement> Decoder::find(const Entry& entry, Seconds from, Seconds
     if (!place) {
         return std::nullopt;
     }
-    return Placement{entry.job, 0, entry.option, place->start, place->start + option.duration,
+    return Placement{entry.job,
+                     0,
+                     entry.option,
+                     place->start,
+                     place->start + option.duration,
                      std::move(place->shares)};
 }
 
@@ -232,7 +239,8 @@ bool Decoder::start_at(const std::vector<Entry>& order, Seconds now, std::vector
         const bool may_hold = static_cast<int>(held.size()) < policy_.holds &&
                               !holds[static_cast<std::size_t>(entry.job)];
         while (tasks > 0) {
-            std::optional<Placement> placement = find(entry, now, may_hold ? latest : std::min(now, latest));
+            std::optional<Placement> placement =
+                find(entry, now, may_hold ? latest : std::min(now, latest));
             if (!placement) {
                 break;
             }

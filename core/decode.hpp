@@ -50,14 +50,15 @@ public:
 
 private:
     struct Learnt {
-        Seconds from = kNever; ///< the search began here …
+        Seconds from = kNever;   ///< the search began here …
         Seconds none_before = 0; ///< … and found nothing before
     };
 
     void number_shapes();
     void decode_all(const std::vector<Entry>& order, Decoded& decoded);
     void decode_by_event(const std::vector<Entry>& order, Decoded& decoded);
-    bool start_at(const std::vector<Entry>& order, Seconds now, std::vector<int>& left, Decoded& decoded);
+    bool start_at(const std::vector<Entry>& order, Seconds now, std::vector<int>& left,
+                  Decoded& decoded);
     void place_entry(const Entry& entry, Decoded& decoded);
     [[nodiscard]] std::optional<Placement> find(const Entry& entry, Seconds from, Seconds latest);
     void commit(Placement placement, Decoded& decoded);
@@ -76,9 +77,9 @@ private:
     Profile base_;
     Profile profile_;
     std::vector<Hold> holds_;
-    std::vector<Placement> own_;            ///< the applications' own jobs
-    std::vector<std::vector<int>> shape_of_; ///< by job and option
-    std::vector<Learnt> learnt_;            ///< by shape
+    std::vector<Placement> own_;                      ///< the applications' own jobs
+    std::vector<std::vector<int>> shape_of_;          ///< by job and option
+    std::vector<Learnt> learnt_;                      ///< by shape
     std::vector<std::vector<std::size_t>> places_of_; ///< by job: indices into placements
 };
 

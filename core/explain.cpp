@@ -11,7 +11,8 @@ namespace {
 class Explainer {
 public:
     Explainer(const Snapshot& snapshot, Decoder& decoder, const Plan& plan)
-        : snapshot_(snapshot), decoder_(decoder), plan_(plan), running_(snapshot), planned_(decoder.base()) {
+        : snapshot_(snapshot), decoder_(decoder), plan_(plan), running_(snapshot),
+          planned_(decoder.base()) {
         // Application jobs are in the base profile already.
         for (const Placement& place : plan.placements) {
             const Job& job = job_of(place);
@@ -27,7 +28,9 @@ public:
         const Option& option = job.options[static_cast<std::size_t>(option_index)];
         std::vector<Reason> found;
         if (job.refusal && job.refusal->retry > snapshot_.now) {
-            found.push_back({.kind = ReasonKind::refused, .until = job.refusal->retry, .text = job.refusal->why});
+            found.push_back({.kind = ReasonKind::refused,
+                             .until = job.refusal->retry,
+                             .text = job.refusal->why});
             return found;
         }
         if (!decoder_.placer().ever_fits(option)) {
@@ -51,7 +54,8 @@ private:
         return snapshot_.jobs[static_cast<std::size_t>(place.job)];
     }
 
-    void add_limits(const Job& job, const Option& option, Seconds first, std::vector<Reason>& found) {
+    void add_limits(const Job& job, const Option& option, Seconds first,
+                    std::vector<Reason>& found) {
         for (const LimitUse& use : job.limits) {
             Job one;
             one.limits.push_back(use);
@@ -72,9 +76,11 @@ private:
         if (!fits(running_, option, first)) {
             found.push_back(what_runs(option, first, start));
         } else if (!fits(decoder_.base(), option, first)) {
-            found.push_back({.kind = ReasonKind::realtime, .until = start, .app = app_in_the_way(job, option)});
+            found.push_back(
+                {.kind = ReasonKind::realtime, .until = start, .app = app_in_the_way(job, option)});
         } else if (!fits(planned_, option, first)) {
-            found.push_back({.kind = ReasonKind::behind, .until = start, .job = job_ahead(option, first)});
+            found.push_back(
+                {.kind = ReasonKind::behind, .until = start, .job = job_ahead(option, first)});
         } else if (found.empty() && start < kNever) {
             found.push_back({.kind = ReasonKind::behind, .until = start});
         }
@@ -112,7 +118,8 @@ private:
 
     /// Whether closures alone keep it off: it would fit if its class had none.
     bool closed(const Option& option, Seconds first) {
-        const NodeClass& node_class = snapshot_.classes[static_cast<std::size_t>(option.node_class)];
+        const NodeClass& node_class =
+            snapshot_.classes[static_cast<std::size_t>(option.node_class)];
         if (node_class.closures.empty()) {
             return false;
         }
@@ -121,10 +128,13 @@ private:
         std::int64_t chunks_all = 0;
         const Seconds until = first + option.duration;
         for (const int node : node_class.nodes) {
-            const Window window = running_.timeline().window(node, first, std::max(until, first + 1));
-            const int chunks = chunks_in(option.request, snapshot_.nodes[static_cast<std::size_t>(node)], window);
+            const Window window =
+                running_.timeline().window(node, first, std::max(until, first + 1));
+            const int chunks =
+                chunks_in(option.request, snapshot_.nodes[static_cast<std::size_t>(node)], window);
             chunks_all += chunks;
-            if (decoder_.placer().closures().clear_of(option.node_class, node, first, until) <= first) {
+            if (decoder_.placer().closures().clear_of(option.node_class, node, first, until) <=
+                first) {
                 chunks_open += chunks;
                 open += chunks > 0;
             }
@@ -135,21 +145,26 @@ private:
 
     [[nodiscard]] int free_gpus(const Option& option, Seconds first) const {
         int count = 0;
-        for (const int node : snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes) {
+        for (const int node :
+             snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes) {
             count += std::popcount(
-                running_.timeline().window(node, first, first + std::max<Seconds>(1, option.duration)).gpus);
+                running_.timeline()
+                    .window(node, first, first + std::max<Seconds>(1, option.duration))
+                    .gpus);
         }
         return count;
     }
 
     /// The running job on the class's nodes that ends last before the start: what it waits for.
     [[nodiscard]] std::string last_to_end(const Option& option, Seconds start) const {
-        const std::vector<int>& nodes = snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
+        const std::vector<int>& nodes =
+            snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
         const Running* last = nullptr;
         for (const Running& job : snapshot_.running) {
-            const bool there = std::any_of(job.shares.begin(), job.shares.end(), [&](const Share& share) {
-                return std::binary_search(nodes.begin(), nodes.end(), share.node);
-            });
+            const bool there =
+                std::any_of(job.shares.begin(), job.shares.end(), [&](const Share& share) {
+                    return std::binary_search(nodes.begin(), nodes.end(), share.node);
+                });
             if (there && job.end <= start && (last == nullptr || job.end > last->end)) {
                 last = &job;
             }
@@ -158,7 +173,8 @@ private:
     }
 
     [[nodiscard]] int app_in_the_way(const Job& job, const Option& option) const {
-        const std::vector<int>& nodes = snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
+        const std::vector<int>& nodes =
+            snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
         for (std::size_t app = 0; app < plan_.holds.size(); ++app) {
             for (const GpuSet& step : plan_.holds[app].steps) {
                 for (const auto& [node, gpus] : step) {
@@ -174,7 +190,8 @@ private:
 
     /// The first job of the plan whose place overlaps the moment on one of the class's nodes.
     [[nodiscard]] std::string job_ahead(const Option& option, Seconds first) const {
-        const std::vector<int>& nodes = snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
+        const std::vector<int>& nodes =
+            snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
         for (const Placement& place : plan_.placements) {
             const bool there =
                 place.start < first + option.duration && place.end > first &&
@@ -213,10 +230,12 @@ void explain(const Snapshot& snapshot, Decoder& decoder, Plan& plan) {
             continue;
         }
         if (placed[j] > 0 && placed[j] >= kMostTasks) {
-            plan.unplaced.push_back({static_cast<int>(j), {{.kind = ReasonKind::behind, .job = snapshot.jobs[j].id}}});
+            plan.unplaced.push_back(
+                {static_cast<int>(j), {{.kind = ReasonKind::behind, .job = snapshot.jobs[j].id}}});
             continue;
         }
-        plan.unplaced.push_back({static_cast<int>(j), explainer.reasons(static_cast<int>(j), 0, kNever)});
+        plan.unplaced.push_back(
+            {static_cast<int>(j), explainer.reasons(static_cast<int>(j), 0, kNever)});
     }
 }
 

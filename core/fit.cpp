@@ -8,7 +8,8 @@ namespace foresight {
 namespace {
 
 /// Turns of `each` that go into `free` after `once`; `most` when `each` takes nothing.
-std::int64_t turns(std::int64_t free, std::int64_t once, std::int64_t each, std::int64_t most) noexcept {
+std::int64_t turns(std::int64_t free, std::int64_t once, std::int64_t each,
+                   std::int64_t most) noexcept {
     const std::int64_t left = free - once;
     if (left < 0) {
         return 0;
@@ -43,7 +44,8 @@ int chunks_in(const Request& request, const Node& node, const Window& free) noex
 
 bool fits_alone(const Request& request, const Node& node, const Window& free, Block rule) noexcept {
     return request.nodes_min <= 1 && chunks_in(request, node, free) >= request.chunks &&
-           (rule == Block::any || has_block(usable_gpus(request, node, free), request.gpus(), rule));
+           (rule == Block::any ||
+            has_block(usable_gpus(request, node, free), request.gpus(), rule));
 }
 
 Share share_of(const Request& request, int index, const Node& node, const Window& free, int chunks,
@@ -52,10 +54,11 @@ Share share_of(const Request& request, int index, const Node& node, const Window
         return {index, free.gpus, free.cpus >= kUnlimited ? 0 : free.cpus,
                 free.memory_mib >= kUnlimited ? 0 : free.memory_mib};
     }
-    return {index,
-            choose_block(usable_gpus(request, node, free), chunks * request.chunk.gpus, rule, packing),
-            request.per_node.cpus + chunks * request.chunk.cpus,
-            request.per_node.memory_mib + chunks * request.chunk.memory_mib};
+    return {
+        index,
+        choose_block(usable_gpus(request, node, free), chunks * request.chunk.gpus, rule, packing),
+        request.per_node.cpus + chunks * request.chunk.cpus,
+        request.per_node.memory_mib + chunks * request.chunk.memory_mib};
 }
 
 } // namespace foresight

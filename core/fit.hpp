@@ -12,7 +12,8 @@
 namespace foresight {
 
 /// GPUs of the window that the request may use on the node (its type, or any).
-[[nodiscard]] GpuMask usable_gpus(const Request& request, const Node& node, const Window& free) noexcept;
+[[nodiscard]] GpuMask usable_gpus(const Request& request, const Node& node,
+                                  const Window& free) noexcept;
 
 /// Most chunks that the window carries, at most chunks_per_node_max; shapes inside the node are
 /// not looked at.  0 when the request wants whole nodes and the node is not all free.
@@ -27,7 +28,7 @@ namespace foresight {
 
 /// What `chunks` chunks take of the node.  With a block rule other than any, the GPUs form a
 /// legal block; the caller has made sure that there is one.
-[[nodiscard]] Share share_of(const Request& request, int index, const Node& node, const Window& free,
-                             int chunks, Block rule, Packing packing) noexcept;
+[[nodiscard]] Share share_of(const Request& request, int index, const Node& node,
+                             const Window& free, int chunks, Block rule, Packing packing) noexcept;
 
 } // namespace foresight

@@ -49,8 +49,8 @@ struct Node {
     int gpus = 0;                   ///< at most kMaxGpusPerNode
     std::int64_t cpus = kUnlimited; ///< schedulable CPUs
     std::int64_t memory_mib = kUnlimited;
-    GpuMask usable = ~GpuMask{0};       ///< GPUs that exist and are healthy
-    std::vector<GpuMask> gpus_of_type;  ///< indexed by type; shorter than the type list is "none"
+    GpuMask usable = ~GpuMask{0};      ///< GPUs that exist and are healthy
+    std::vector<GpuMask> gpus_of_type; ///< indexed by type; shorter than the type list is "none"
 };
 
 /// A node that may not be used in [from, until): a maintenance window, a reservation of others,
@@ -64,8 +64,8 @@ struct Closure {
 /// The nodes that jobs of one kind may use, and when not.  Whoever builds the snapshot folds
 /// partition, features, included and excluded nodes and reservation into it, once a kind.
 struct NodeClass {
-    std::vector<int> nodes;         ///< ascending, each once
-    std::vector<Closure> closures;  ///< any order; may overlap
+    std::vector<int> nodes;        ///< ascending, each once
+    std::vector<Closure> closures; ///< any order; may overlap
 };
 
 /// A resource of the whole cluster that jobs share beside the nodes: an association's GrpTRES,
@@ -90,7 +90,7 @@ struct Request {
     int chunks_per_node_max = std::numeric_limits<int>::max();
     int nodes_min = 1;
     int nodes_max = std::numeric_limits<int>::max();
-    Amount per_node;          ///< taken once on each node besides the chunks (as --mem); its gpus are 0
+    Amount per_node; ///< taken once on each node besides the chunks (as --mem); its gpus are 0
     bool whole_nodes = false; ///< takes everything of each of its nodes
     int gpu_type = -1;        ///< index into Snapshot::gpu_types, -1 for any
 
@@ -117,16 +117,16 @@ struct Refusal {
 
 struct Job {
     std::string id;
-    std::string kind;         ///< "training", "batch", …: free text, for reports
-    std::uint32_t key = 0;    ///< the caller's; comes back with the decision
-    Seconds submit = 0;       ///< negative: it waits since then
-    Seconds begin = 0;        ///< not before
-    double priority = 1.0;    ///< value of a GPU for a step
-    int tasks = 1;            ///< an array of equal jobs, started one by one
-    bool on_top = false;      ///< an administrator wants it first within its tier
-    bool opaque = false;      ///< Request is an estimate: the resource manager selects
-    int app = -1;             ///< the real-time application that it serves, or -1
-    std::vector<Option> options; ///< at least one
+    std::string kind;             ///< "training", "batch", …: free text, for reports
+    std::uint32_t key = 0;        ///< the caller's; comes back with the decision
+    Seconds submit = 0;           ///< negative: it waits since then
+    Seconds begin = 0;            ///< not before
+    double priority = 1.0;        ///< value of a GPU for a step
+    int tasks = 1;                ///< an array of equal jobs, started one by one
+    bool on_top = false;          ///< an administrator wants it first within its tier
+    bool opaque = false;          ///< Request is an estimate: the resource manager selects
+    int app = -1;                 ///< the real-time application that it serves, or -1
+    std::vector<Option> options;  ///< at least one
     std::vector<LimitUse> limits; ///< what one task adds to each limit
     std::optional<Refusal> refusal;
 };
@@ -153,17 +153,18 @@ struct Running {
     std::vector<LimitUse> limits;
 };
 
-using GpuSet = std::vector<std::pair<int, GpuMask>>; ///< (node, GPUs), nodes ascending, no empty mask
+using GpuSet =
+    std::vector<std::pair<int, GpuMask>>; ///< (node, GPUs), nodes ascending, no empty mask
 
 /// A real-time application: a curve of GPUs wanted, which the plan keeps for it.
 struct App {
     std::string id;
     double priority = 1.0;
-    std::vector<int> demand;           ///< GPUs wanted in each step, the horizon's length
+    std::vector<int> demand;            ///< GPUs wanted in each step, the horizon's length
     std::int64_t max_swap = kUnlimited; ///< most GPUs gained plus given up between two steps
-    std::optional<GpuSet> held;        ///< before step 0; without it step 0 is free
-    int node_class = -1;               ///< where it may hold; -1: everywhere
-    Amount per_gpu;                    ///< CPUs and memory kept with each GPU; its gpus are 0
+    std::optional<GpuSet> held;         ///< before step 0; without it step 0 is free
+    int node_class = -1;                ///< where it may hold; -1: everywhere
+    Amount per_gpu;                     ///< CPUs and memory kept with each GPU; its gpus are 0
 };
 
 enum class Block { any, contiguous, aligned };

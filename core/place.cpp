@@ -22,7 +22,8 @@ int looseness(const Request& request, const Window& window) noexcept {
 } // namespace
 
 Placer::Placer(const Snapshot& snapshot, Packing packing)
-    : snapshot_(snapshot), packing_(packing), closures_(snapshot), capacity_(snapshot.nodes.size(), 0) {
+    : snapshot_(snapshot), packing_(packing), closures_(snapshot),
+      capacity_(snapshot.nodes.size(), 0) {
     for (const NodeClass& node_class : snapshot.classes) {
         int most = 0;
         for (const int node : node_class.nodes) {
@@ -48,7 +49,8 @@ bool Placer::must_stand_alone(const Option& option) const noexcept {
 
 std::optional<Place> Placer::earliest(const Profile& profile, const Job& job, const Option& option,
                                       Seconds from, Seconds latest) {
-    if (snapshot_.fit == Fit::may_overrun && job.app < 0 && !profile.may_overrun(option.request.gpus())) {
+    if (snapshot_.fit == Fit::may_overrun && job.app < 0 &&
+        !profile.may_overrun(option.request.gpus())) {
         latest = std::min(latest, snapshot_.horizon() - option.duration);
     }
     while (true) {
@@ -64,8 +66,8 @@ std::optional<Place> Placer::earliest(const Profile& profile, const Job& job, co
     }
 }
 
-std::optional<Place> Placer::earliest_on_nodes(const Profile& profile, const Option& option, Seconds from,
-                                               Seconds latest) {
+std::optional<Place> Placer::earliest_on_nodes(const Profile& profile, const Option& option,
+                                               Seconds from, Seconds latest) {
     std::optional<Place> best;
     if (can_stand_alone(option)) {
         best = alone(profile, option, from, latest);
@@ -113,8 +115,9 @@ std::optional<Place> Placer::alone(const Profile& profile, const Option& option,
     if (chosen < 0) {
         return std::nullopt;
     }
-    return Place{start, {share_of(option.request, chosen, node_at(chosen), window, option.request.chunks,
-                                  snapshot_.block, packing_)}};
+    return Place{start,
+                 {share_of(option.request, chosen, node_at(chosen), window, option.request.chunks,
+                           snapshot_.block, packing_)}};
 }
 
 Seconds Placer::alone_on(const Profile& profile, const Option& option, int node, Seconds from,
@@ -241,8 +244,8 @@ std::optional<Place> Placer::spread(const Profile& profile, const Option& option
                 const Window window =
                     profile.timeline().window(node, start, start + option.duration);
                 // Over nodes the parts of a block are whole nodes and a run from GPU 0: lowest.
-                place.shares.push_back(share_of(request, node, node_at(node), window, chunks, Block::any,
-                                                Packing::lowest));
+                place.shares.push_back(share_of(request, node, node_at(node), window, chunks,
+                                                Block::any, Packing::lowest));
             }
             return place;
         }
@@ -309,15 +312,17 @@ std::vector<std::pair<int, int>> Placer::choose_neighbours(const Option& option)
     std::size_t best_count = 0;
     std::int64_t sum = 0;
     for (std::size_t first = 0, last = 0; first < carrying.size(); ++first) {
-        while (last < carrying.size() && (sum < request.chunks || last - first < static_cast<std::size_t>(request.nodes_min))) {
+        while (
+            last < carrying.size() &&
+            (sum < request.chunks || last - first < static_cast<std::size_t>(request.nodes_min))) {
             sum += carrying[last++].second;
         }
         const std::size_t count = last - first;
         if (sum < request.chunks || count < static_cast<std::size_t>(request.nodes_min)) {
             break;
         }
-        const std::pair<std::int64_t, std::int64_t> score{carrying[last - 1].first - carrying[first].first,
-                                                          sum - request.chunks};
+        const std::pair<std::int64_t, std::int64_t> score{
+            carrying[last - 1].first - carrying[first].first, sum - request.chunks};
         if (count <= static_cast<std::size_t>(request.nodes_max) &&
             count <= static_cast<std::size_t>(request.chunks) && score < best) {
             best = score;
@@ -370,7 +375,8 @@ bool Placer::ever_fits(const Option& option) {
     for (const int node : class_of(option).nodes) {
         const Window window = whole_window(node_at(node));
         const int capacity = chunks_in(request, node_at(node), window);
-        one = one || (can_stand_alone(option) && fits_alone(request, node_at(node), window, snapshot_.block));
+        one = one || (can_stand_alone(option) &&
+                      fits_alone(request, node_at(node), window, snapshot_.block));
         carrying += capacity > 0;
         total += capacity;
     }
@@ -380,16 +386,14 @@ bool Placer::ever_fits(const Option& option) {
     return total >= request.chunks && carrying >= request.nodes_min;
 }
 
-std::vector<int> Placer::untouched(const Profile& profile, const Option& option, Seconds from,
-                                   Seconds until) const {
+std::vector<int> Placer::untouched(const Profile& running, const Profile& planned,
+                                   const Option& option, Seconds from, Seconds until) const {
     std::vector<int> nodes;
     for (const int node : class_of(option).nodes) {
-        if (refused(option, node) || closures_.clear_of(option.node_class, node, from, until) > from) {
-            continue;
-        }
-        const std::vector<Segment>& list = profile.timeline().segments(node);
-        const Window now = list[profile.timeline().at(node, from)].free;
-        if (profile.timeline().window(node, from, until) == now) {
+        if (!refused(option, node) &&
+            closures_.clear_of(option.node_class, node, from, until) <= from &&
+            planned.timeline().window(node, from, until) ==
+                running.timeline().window(node, from, until)) {
             nodes.push_back(node);
         }
     }

@@ -36,9 +36,10 @@ public:
     /// Whether the request would fit on an empty cluster without closures.
     [[nodiscard]] bool ever_fits(const Option& option);
 
-    /// Nodes of the option's class that nothing but running work touches in [from, until): where
-    /// the resource manager may choose for itself without breaking the plan.
-    [[nodiscard]] std::vector<int> untouched(const Profile& profile, const Option& option, Seconds from,
+    /// Nodes of the option's class on which `planned` takes nothing in [from, until) that `running`
+    /// does not: there the resource manager may choose for itself without breaking the plan.
+    [[nodiscard]] std::vector<int> untouched(const Profile& running, const Profile& planned,
+                                             const Option& option, Seconds from,
                                              Seconds until) const;
 
     [[nodiscard]] const Closures& closures() const noexcept { return closures_; }
@@ -52,19 +53,21 @@ private:
         int capacity = 0;
     };
 
-    [[nodiscard]] std::optional<Place> earliest_on_nodes(const Profile& profile, const Option& option,
-                                                         Seconds from, Seconds latest);
-    [[nodiscard]] std::optional<Place> alone(const Profile& profile, const Option& option, Seconds from,
-                                             Seconds latest);
-    [[nodiscard]] Seconds alone_on(const Profile& profile, const Option& option, int node, Seconds from,
-                                   Seconds latest, Window& window);
-    [[nodiscard]] std::optional<Place> spread(const Profile& profile, const Option& option, Seconds from,
-                                              Seconds latest);
+    [[nodiscard]] std::optional<Place>
+    earliest_on_nodes(const Profile& profile, const Option& option, Seconds from, Seconds latest);
+    [[nodiscard]] std::optional<Place> alone(const Profile& profile, const Option& option,
+                                             Seconds from, Seconds latest);
+    [[nodiscard]] Seconds alone_on(const Profile& profile, const Option& option, int node,
+                                   Seconds from, Seconds latest, Window& window);
+    [[nodiscard]] std::optional<Place> spread(const Profile& profile, const Option& option,
+                                              Seconds from, Seconds latest);
     void collect_steps(const Profile& profile, const Option& option, int node, Seconds from,
                        Seconds latest);
-    [[nodiscard]] int capacity_at(const Profile& profile, const Option& option, int node, Seconds start);
+    [[nodiscard]] int capacity_at(const Profile& profile, const Option& option, int node,
+                                  Seconds start);
     [[nodiscard]] std::vector<std::pair<int, int>> choose_nodes(const Option& option) const;
-    [[nodiscard]] std::vector<std::pair<int, int>> choose_whole_neighbours(const Option& option) const;
+    [[nodiscard]] std::vector<std::pair<int, int>>
+    choose_whole_neighbours(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>> choose_neighbours(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>> choose_largest(const Option& option) const;
     [[nodiscard]] bool can_stand_alone(const Option& option) const noexcept;
@@ -79,8 +82,8 @@ private:
     const Snapshot& snapshot_;
     Packing packing_;
     Closures closures_;
-    std::vector<int> largest_; ///< by class: GPUs of its largest node
-    std::vector<Step> steps_;  ///< scratch of spread()
+    std::vector<int> largest_;  ///< by class: GPUs of its largest node
+    std::vector<Step> steps_;   ///< scratch of spread()
     std::vector<int> capacity_; ///< scratch: chunks that each node carries
     std::uint64_t work_ = 0;
 };

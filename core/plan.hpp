@@ -51,8 +51,8 @@ struct Plan {
     std::vector<Unplaced> unplaced;
     std::vector<Hold> holds; ///< one for each Snapshot::apps
     Metrics metrics;
-    std::uint64_t work = 0;  ///< work units spent; the budget's unit (planner.hpp)
-    bool complete = true;    ///< false: cancelled or out of budget before every job was looked at
+    std::uint64_t work = 0; ///< work units spent; the budget's unit (planner.hpp)
+    bool complete = true;   ///< false: cancelled or out of budget before every job was looked at
 };
 
 } // namespace foresight

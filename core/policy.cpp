@@ -69,8 +69,8 @@ std::vector<Entry> queue_of(const Snapshot& snapshot, const Policy& policy) {
     for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
         const Job& job = snapshot.jobs[j];
         for (std::size_t o = 0; o < job.options.size(); ++o) {
-            queue.push_back({static_cast<int>(j), static_cast<int>(o), job.options[o].tier, job.on_top,
-                             merit(snapshot, policy, job, job.options[o])});
+            queue.push_back({static_cast<int>(j), static_cast<int>(o), job.options[o].tier,
+                             job.on_top, merit(snapshot, policy, job, job.options[o])});
         }
     }
     std::stable_sort(queue.begin(), queue.end(), [](const Entry& a, const Entry& b) {

@@ -55,7 +55,8 @@ struct Entry {
 }
 
 /// A job's priority, grown with its wait.
-[[nodiscard]] double aged_priority(const Snapshot& snapshot, const Policy& policy, const Job& job) noexcept;
+[[nodiscard]] double aged_priority(const Snapshot& snapshot, const Policy& policy,
+                                   const Job& job) noexcept;
 
 /// Every option of every job, in the policy's order; ties stay in order of arrival.
 [[nodiscard]] std::vector<Entry> queue_of(const Snapshot& snapshot, const Policy& policy);

@@ -36,9 +36,9 @@ Seconds Closures::clear_of(int node_class, int node, Seconds from, Seconds until
     if (list.empty()) {
         return from;
     }
-    auto closure = std::lower_bound(
-        list.begin(), list.end(), node,
-        [](const Closure& entry, int wanted) { return entry.node < wanted; });
+    auto closure =
+        std::lower_bound(list.begin(), list.end(), node,
+                         [](const Closure& entry, int wanted) { return entry.node < wanted; });
     for (; closure != list.end() && closure->node == node && closure->from < until; ++closure) {
         if (closure->until > from) {
             return closure->until;
@@ -57,7 +57,8 @@ Profile::Profile(const Snapshot& snapshot)
         overrun_room_ += node.gpus;
     }
     for (const App& app : snapshot.apps) {
-        overrun_room_ -= app.demand.empty() ? 0 : *std::max_element(app.demand.begin(), app.demand.end());
+        overrun_room_ -=
+            app.demand.empty() ? 0 : *std::max_element(app.demand.begin(), app.demand.end());
     }
     for (const Running& job : snapshot.running) {
         for (const Share& share : job.shares) {

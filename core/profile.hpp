@@ -19,7 +19,8 @@ public:
 
     /// The end of the closures that keep a job of the class off the node if it ran in
     /// [from, until), so that it may be tried again there; `from` when nothing does.
-    [[nodiscard]] Seconds clear_of(int node_class, int node, Seconds from, Seconds until) const noexcept;
+    [[nodiscard]] Seconds clear_of(int node_class, int node, Seconds from,
+                                   Seconds until) const noexcept;
 
 private:
     std::vector<std::vector<Closure>> of_class_; ///< by (node, from), disjoint
@@ -34,10 +35,13 @@ public:
     [[nodiscard]] Timeline& timeline() noexcept { return timeline_; }
 
     /// The first time ≥ from at which every limit has room for the job, for `duration`.
-    [[nodiscard]] Seconds limits_allow(const Job& job, Seconds from, Seconds duration) const noexcept;
+    [[nodiscard]] Seconds limits_allow(const Job& job, Seconds from,
+                                       Seconds duration) const noexcept;
 
     /// Whether `gpus` more may be held past the horizon's end (Fit::may_overrun).
-    [[nodiscard]] bool may_overrun(int gpus) const noexcept { return overrun_gpus_ + gpus <= overrun_room_; }
+    [[nodiscard]] bool may_overrun(int gpus) const noexcept {
+        return overrun_gpus_ + gpus <= overrun_room_;
+    }
 
     void take(const Job& job, const std::vector<Share>& shares, Seconds start, Seconds end);
     void give(const Job& job, const std::vector<Share>& shares, Seconds start, Seconds end);

@@ -42,10 +42,12 @@ namespace {
 /// Plans the holds of one application, step by step.
 class Holder {
 public:
-    Holder(const Snapshot& snapshot, int index, const std::vector<Placement>& own, const Profile& profile)
+    Holder(const Snapshot& snapshot, int index, const std::vector<Placement>& own,
+           const Profile& profile)
         : snapshot_(snapshot), app_(snapshot.apps[static_cast<std::size_t>(index)]), index_(index),
           own_(own), timeline_(profile.timeline()), closures_(snapshot),
-          node_class_(app_.node_class), now_(snapshot.nodes.size(), 0), mine_(snapshot.nodes.size(), 0) {
+          node_class_(app_.node_class), now_(snapshot.nodes.size(), 0),
+          mine_(snapshot.nodes.size(), 0) {
         if (node_class_ >= 0) {
             nodes_ = snapshot.classes[static_cast<std::size_t>(node_class_)].nodes;
         } else {
@@ -86,7 +88,9 @@ public:
     [[nodiscard]] const Hold& kept() const noexcept { return kept_; }
 
 private:
-    [[nodiscard]] Seconds begin_of(int step) const { return std::max(snapshot_.now, step * snapshot_.step); }
+    [[nodiscard]] Seconds begin_of(int step) const {
+        return std::max(snapshot_.now, step * snapshot_.step);
+    }
     [[nodiscard]] Seconds end_of(int step) const { return (step + 1) * snapshot_.step; }
 
     /// GPUs of the node that may be held from this step to the end of step `last`: as many as
@@ -103,9 +107,12 @@ private:
         }
         const Window free = timeline_.window(node, from, until);
         std::int64_t room = std::popcount(free.gpus);
-        room = app_.per_gpu.cpus > 0 ? std::min(room, std::max<std::int64_t>(0, free.cpus) / app_.per_gpu.cpus) : room;
+        room = app_.per_gpu.cpus > 0
+                   ? std::min(room, std::max<std::int64_t>(0, free.cpus) / app_.per_gpu.cpus)
+                   : room;
         room = app_.per_gpu.memory_mib > 0
-                   ? std::min(room, std::max<std::int64_t>(0, free.memory_mib) / app_.per_gpu.memory_mib)
+                   ? std::min(room,
+                              std::max<std::int64_t>(0, free.memory_mib) / app_.per_gpu.memory_mib)
                    : room;
         // Held ones first, then from the high end.
         GpuMask chosen = own;
@@ -130,8 +137,8 @@ private:
             }
         }
         for (const Placement& place : own_) {
-            if (snapshot_.jobs[static_cast<std::size_t>(place.job)].app == index_ && place.start <= from &&
-                place.end > from) {
+            if (snapshot_.jobs[static_cast<std::size_t>(place.job)].app == index_ &&
+                place.start <= from && place.end > from) {
                 add(place.shares);
             }
         }
@@ -238,8 +245,9 @@ void take_hold(const Snapshot& snapshot, const App& app, const Hold& hold, Timel
         const Seconds from = std::max(snapshot.now, stretch.since * snapshot.step);
         const Seconds until = step * snapshot.step;
         const int count = std::popcount(stretch.gpus);
-        timeline.take({node, stretch.gpus, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib}, from,
-                      until);
+        timeline.take(
+            {node, stretch.gpus, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib}, from,
+            until);
     };
     for (int step = 0; step <= static_cast<int>(hold.steps.size()); ++step) {
         std::map<int, GpuMask> now;
@@ -265,8 +273,8 @@ void take_hold(const Snapshot& snapshot, const App& app, const Hold& hold, Timel
 
 } // namespace
 
-std::vector<Hold> plan_holds(const Snapshot& snapshot, Realtime mode, const std::vector<Placement>& own,
-                             Profile& profile) {
+std::vector<Hold> plan_holds(const Snapshot& snapshot, Realtime mode,
+                             const std::vector<Placement>& own, Profile& profile) {
     std::vector<int> order(snapshot.apps.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {

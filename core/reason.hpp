@@ -12,19 +12,19 @@
 namespace foresight {
 
 enum class ReasonKind {
-    gpus,            ///< too few GPUs free together, until `until`
-    cpus,            ///< GPUs are free, the CPUs of their nodes are not
-    memory,          ///< likewise memory
-    block,           ///< enough GPUs are free, but in no legal block
-    realtime,        ///< kept for application `app`
-    closed,          ///< nodes are closed: a reservation or maintenance ahead
-    limit,           ///< limit `limit` is full
-    begin,           ///< not before its begin time
-    behind,          ///< jobs ahead of it in the plan hold what it needs (`job`: the first of them)
-    refused,         ///< the resource manager would not start it lately (`text`)
-    beyond_horizon,  ///< no place before the horizon ends
-    never_fits,      ///< asks for more than its nodes have
-    not_reached,     ///< the planner stopped before it came to this job
+    gpus,           ///< too few GPUs free together, until `until`
+    cpus,           ///< GPUs are free, the CPUs of their nodes are not
+    memory,         ///< likewise memory
+    block,          ///< enough GPUs are free, but in no legal block
+    realtime,       ///< kept for application `app`
+    closed,         ///< nodes are closed: a reservation or maintenance ahead
+    limit,          ///< limit `limit` is full
+    begin,          ///< not before its begin time
+    behind,         ///< jobs ahead of it in the plan hold what it needs (`job`: the first of them)
+    refused,        ///< the resource manager would not start it lately (`text`)
+    beyond_horizon, ///< no place before the horizon ends
+    never_fits,     ///< asks for more than its nodes have
+    not_reached,    ///< the planner stopped before it came to this job
 };
 
 struct Reason {

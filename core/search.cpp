@@ -20,15 +20,16 @@ public:
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
         return z ^ (z >> 31);
     }
-    std::size_t below(std::size_t bound) noexcept { return static_cast<std::size_t>(next() % bound); }
+    std::size_t below(std::size_t bound) noexcept {
+        return static_cast<std::size_t>(next() % bound);
+    }
 
 private:
     std::uint64_t state_ = 1;
 };
 
 /// Re-sorts a queue inside its tiers by a key, larger first.
-template <typename Key>
-std::vector<Entry> sorted_by(const std::vector<Entry>& queue, Key key) {
+template <typename Key> std::vector<Entry> sorted_by(const std::vector<Entry>& queue, Key key) {
     std::vector<Entry> order = queue;
     std::stable_sort(order.begin(), order.end(), [&](const Entry& a, const Entry& b) {
         if (!same_class(a, b)) {
@@ -41,7 +42,8 @@ std::vector<Entry> sorted_by(const std::vector<Entry>& queue, Key key) {
 
 /// Orders that do well on different families: priority alone, then leaning to long or wide jobs,
 /// which fill badly later, and to short ones, which leave room.
-std::vector<std::vector<Entry>> first_orders(const Snapshot& snapshot, const std::vector<Entry>& queue) {
+std::vector<std::vector<Entry>> first_orders(const Snapshot& snapshot,
+                                             const std::vector<Entry>& queue) {
     const auto option = [&](const Entry& entry) -> const Option& {
         return snapshot.jobs[static_cast<std::size_t>(entry.job)]
             .options[static_cast<std::size_t>(entry.option)];

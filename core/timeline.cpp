@@ -13,9 +13,10 @@ Timeline::Timeline(const std::vector<Node>& nodes) {
 
 std::size_t Timeline::at(int node, Seconds time) const noexcept {
     const std::vector<Segment>& list = segments(node);
-    const auto after = std::upper_bound(
-        list.begin(), list.end(), time,
-        [](Seconds value, const Segment& segment) { return value < segment.from; });
+    const auto after =
+        std::upper_bound(list.begin(), list.end(), time, [](Seconds value, const Segment& segment) {
+            return value < segment.from;
+        });
     return static_cast<std::size_t>(after - list.begin()) - 1;
 }
 
@@ -30,9 +31,10 @@ Window Timeline::window(int node, Seconds from, Seconds until) const noexcept {
 }
 
 std::size_t Timeline::split(std::vector<Segment>& list, Seconds time) {
-    const auto after = std::upper_bound(
-        list.begin(), list.end(), time,
-        [](Seconds value, const Segment& segment) { return value < segment.from; });
+    const auto after =
+        std::upper_bound(list.begin(), list.end(), time, [](Seconds value, const Segment& segment) {
+            return value < segment.from;
+        });
     const auto index = static_cast<std::size_t>(after - list.begin());
     if (index > 0 && list[index - 1].from == time) {
         return index - 1;

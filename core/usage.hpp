@@ -16,7 +16,8 @@ public:
     explicit Usage(std::int64_t max) : max_(max) {}
 
     /// The first time ≥ from at which `amount` more fits for `duration`; kNever when it never does.
-    [[nodiscard]] Seconds earliest(Seconds from, Seconds duration, std::int64_t amount) const noexcept;
+    [[nodiscard]] Seconds earliest(Seconds from, Seconds duration,
+                                   std::int64_t amount) const noexcept;
 
     void add(Seconds from, Seconds until, std::int64_t amount);
 

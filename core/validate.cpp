@@ -43,7 +43,9 @@ public:
     }
 
 private:
-    [[nodiscard]] const Node& node_at(int index) const { return snapshot_.nodes[static_cast<std::size_t>(index)]; }
+    [[nodiscard]] const Node& node_at(int index) const {
+        return snapshot_.nodes[static_cast<std::size_t>(index)];
+    }
     [[nodiscard]] const Job& job_of(const Placement& place) const {
         return snapshot_.jobs[static_cast<std::size_t>(place.job)];
     }
@@ -67,13 +69,16 @@ private:
     void placement(const Placement& place) {
         const Job& job = job_of(place);
         const Option& option = option_of(place);
-        require(place.start >= snapshot_.now && place.start >= job.submit && place.start >= job.begin, job.id,
-                "starts before it may");
+        require(place.start >= snapshot_.now && place.start >= job.submit &&
+                    place.start >= job.begin,
+                job.id, "starts before it may");
         require(place.start < snapshot_.horizon(), job.id, "starts after the horizon");
-        require(place.end - place.start == option.duration, job.id, "does not run for its duration");
+        require(place.end - place.start == option.duration, job.id,
+                "does not run for its duration");
         require(snapshot_.fit == Fit::may_overrun || place.end <= snapshot_.horizon(), job.id,
                 "ends after the horizon");
-        require(!job.refusal || job.refusal->retry <= snapshot_.now, job.id, "was refused and has a place");
+        require(!job.refusal || job.refusal->retry <= snapshot_.now, job.id,
+                "was refused and has a place");
         shares(place, job, option);
         for (const Share& share : place.shares) {
             settle({place.start, place.end, share, job.id});
@@ -81,35 +86,42 @@ private:
     }
 
     void shares(const Placement& place, const Job& job, const Option& option) {
-        const NodeClass& node_class = snapshot_.classes[static_cast<std::size_t>(option.node_class)];
+        const NodeClass& node_class =
+            snapshot_.classes[static_cast<std::size_t>(option.node_class)];
         const Request& request = option.request;
         std::int64_t gpus = 0;
         std::int64_t cpus = 0;
         std::set<int> seen;
         for (const Share& share : place.shares) {
-            require(std::binary_search(node_class.nodes.begin(), node_class.nodes.end(), share.node), job.id,
-                    "is on a node that is not of its class");
+            require(
+                std::binary_search(node_class.nodes.begin(), node_class.nodes.end(), share.node),
+                job.id, "is on a node that is not of its class");
             require(seen.insert(share.node).second, job.id, "names a node twice");
-            require(!std::binary_search(option.refused_on.begin(), option.refused_on.end(), share.node), job.id,
-                    "is on a node that was refused");
+            require(
+                !std::binary_search(option.refused_on.begin(), option.refused_on.end(), share.node),
+                job.id, "is on a node that was refused");
             for (const Closure& closure : node_class.closures) {
-                require(closure.node != share.node || closure.until <= place.start || closure.from >= place.end,
+                require(closure.node != share.node || closure.until <= place.start ||
+                            closure.from >= place.end,
                         job.id, "runs into a closure of " + node_at(share.node).name);
             }
             if (request.gpu_type >= 0 && !request.whole_nodes) {
                 const Node& node = node_at(share.node);
                 const auto type = static_cast<std::size_t>(request.gpu_type);
-                const GpuMask of_type = type < node.gpus_of_type.size() ? node.gpus_of_type[type] : 0;
+                const GpuMask of_type =
+                    type < node.gpus_of_type.size() ? node.gpus_of_type[type] : 0;
                 require((share.gpus & ~of_type) == 0, job.id, "has GPUs of another type");
             }
             gpus += std::popcount(share.gpus);
             cpus += share.cpus;
         }
         const auto count = static_cast<std::int64_t>(place.shares.size());
-        require(count >= request.nodes_min && count <= request.nodes_max, job.id, "has a wrong number of nodes");
+        require(count >= request.nodes_min && count <= request.nodes_max, job.id,
+                "has a wrong number of nodes");
         require(request.whole_nodes ? gpus >= request.gpus() : gpus == request.gpus(), job.id,
                 "holds a wrong number of GPUs");
-        const std::int64_t wanted = request.chunk.cpus * request.chunks + request.per_node.cpus * count;
+        const std::int64_t wanted =
+            request.chunk.cpus * request.chunks + request.per_node.cpus * count;
         require(request.whole_nodes || cpus == wanted, job.id, "holds a wrong number of CPUs");
         block(place, job);
     }
@@ -122,7 +134,8 @@ private:
             const GpuMask gpus = place.shares[0].gpus;
             const int count = std::popcount(gpus);
             const int lowest = std::countr_zero(gpus);
-            require(count + lowest + std::countl_zero(gpus) == kMaxGpusPerNode, job.id, "its GPUs are not consecutive");
+            require(count + lowest + std::countl_zero(gpus) == kMaxGpusPerNode, job.id,
+                    "its GPUs are not consecutive");
             if (snapshot_.block == Block::aligned) {
                 int size = 1;
                 while (size < count) {
@@ -135,7 +148,8 @@ private:
         for (std::size_t i = 0; i < place.shares.size(); ++i) {
             const Share& share = place.shares[i];
             const bool last = i + 1 == place.shares.size();
-            require(i == 0 || share.node == place.shares[i - 1].node + 1, job.id, "its nodes are no neighbours");
+            require(i == 0 || share.node == place.shares[i - 1].node + 1, job.id,
+                    "its nodes are no neighbours");
             require(last ? std::countr_one(share.gpus) == std::popcount(share.gpus)
                          : share.gpus == lowest_gpus(node_at(share.node).gpus),
                     job.id, "its nodes are not whole");
@@ -149,12 +163,15 @@ private:
         }
         std::set<int> explained;
         for (const Unplaced& unplaced : plan_.unplaced) {
-            require(!unplaced.reasons.empty(), std::to_string(unplaced.job), "is unplaced without a reason");
-            require(explained.insert(unplaced.job).second, std::to_string(unplaced.job), "is unplaced twice");
+            require(!unplaced.reasons.empty(), std::to_string(unplaced.job),
+                    "is unplaced without a reason");
+            require(explained.insert(unplaced.job).second, std::to_string(unplaced.job),
+                    "is unplaced twice");
         }
         for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
             const int count = placed[static_cast<int>(j)];
-            require(count <= snapshot_.jobs[j].tasks, snapshot_.jobs[j].id, "has more places than tasks");
+            require(count <= snapshot_.jobs[j].tasks, snapshot_.jobs[j].id,
+                    "has more places than tasks");
             require(count == snapshot_.jobs[j].tasks || explained.count(static_cast<int>(j)) > 0,
                     snapshot_.jobs[j].id, "is neither placed nor explained");
         }
@@ -163,8 +180,8 @@ private:
     void holds() {
         for (std::size_t a = 0; a < snapshot_.apps.size(); ++a) {
             const App& app = snapshot_.apps[a];
-            require(a < plan_.holds.size() && plan_.holds[a].steps.size() == app.demand.size(), app.id,
-                    "has no hold for each step");
+            require(a < plan_.holds.size() && plan_.holds[a].steps.size() == app.demand.size(),
+                    app.id, "has no hold for each step");
             if (a >= plan_.holds.size()) {
                 continue;
             }
@@ -195,13 +212,16 @@ private:
 
     void hold(int index, const App& app, const Hold& hold) {
         for (std::size_t step = 0; step < hold.steps.size(); ++step) {
-            const Seconds from = std::max(snapshot_.now, static_cast<Seconds>(step) * snapshot_.step);
+            const Seconds from =
+                std::max(snapshot_.now, static_cast<Seconds>(step) * snapshot_.step);
             std::map<int, GpuMask> own = own_gpus(index, from);
             for (const auto& [node, gpus] : hold.steps[step]) {
                 const GpuMask kept = gpus & ~own[node];
                 const int count = std::popcount(kept);
-                settle({from, static_cast<Seconds>(step + 1) * snapshot_.step,
-                        {node, kept, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib}, app.id});
+                settle({from,
+                        static_cast<Seconds>(step + 1) * snapshot_.step,
+                        {node, kept, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib},
+                        app.id});
             }
             if (own.empty()) {
                 swaps(app, hold, step);
@@ -224,13 +244,15 @@ private:
         for (const auto& [node, gpus] : change) {
             count += std::popcount(gpus);
         }
-        require(count <= app.max_swap, app.id, "swaps too many GPUs into step " + std::to_string(step));
+        require(count <= app.max_swap, app.id,
+                "swaps too many GPUs into step " + std::to_string(step));
     }
 
     /// At every moment of a node: no GPU twice, no more CPUs and memory than there are.
     void sweep(int index) {
         std::vector<Tenant>& tenants = tenants_[static_cast<std::size_t>(index)];
-        std::sort(tenants.begin(), tenants.end(), [](const Tenant& a, const Tenant& b) { return a.from < b.from; });
+        std::sort(tenants.begin(), tenants.end(),
+                  [](const Tenant& a, const Tenant& b) { return a.from < b.from; });
         const Node& node = node_at(index);
         std::multimap<Seconds, const Tenant*> open;
         GpuMask busy = 0;
@@ -244,13 +266,16 @@ private:
                 memory -= over.share.memory_mib;
                 open.erase(open.begin());
             }
-            require((busy & tenant.share.gpus) == 0, tenant.who, "takes a GPU of " + node.name + " that is taken");
+            require((busy & tenant.share.gpus) == 0, tenant.who,
+                    "takes a GPU of " + node.name + " that is taken");
             busy |= tenant.share.gpus;
             cpus += tenant.share.cpus;
             memory += tenant.share.memory_mib;
-            require((tenant.share.gpus & ~lowest_gpus(node.gpus)) == 0, tenant.who, "takes a GPU that " + node.name + " lacks");
+            require((tenant.share.gpus & ~lowest_gpus(node.gpus)) == 0, tenant.who,
+                    "takes a GPU that " + node.name + " lacks");
             require(cpus <= node.cpus, tenant.who, "takes more CPUs than " + node.name + " has");
-            require(memory <= node.memory_mib, tenant.who, "takes more memory than " + node.name + " has");
+            require(memory <= node.memory_mib, tenant.who,
+                    "takes more memory than " + node.name + " has");
             open.emplace(tenant.until, &tenant);
         }
     }
@@ -308,9 +333,11 @@ private:
             late += job.end > snapshot_.horizon() && job.app < 0 ? gpus(job.shares) : 0;
         }
         for (const Placement& place : plan_.placements) {
-            planned += place.end > snapshot_.horizon() && job_of(place).app < 0 ? gpus(place.shares) : 0;
+            planned +=
+                place.end > snapshot_.horizon() && job_of(place).app < 0 ? gpus(place.shares) : 0;
         }
-        require(planned == 0 || late + planned <= room, "horizon", "jobs that end after it leave too little for the applications' peaks");
+        require(planned == 0 || late + planned <= room, "horizon",
+                "jobs that end after it leave too little for the applications' peaks");
     }
 
     const Snapshot& snapshot_;

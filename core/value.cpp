@@ -110,7 +110,8 @@ Metrics measure(const Snapshot& snapshot, const Plan& plan) {
     int placed = 0;
     int completed = 0;
     for (const Running& job : snapshot.running) {
-        sum.job(job.priority, count_gpus(job.shares), job.app >= 0, 0, std::max<Seconds>(job.end, 0));
+        sum.job(job.priority, count_gpus(job.shares), job.app >= 0, 0,
+                std::max<Seconds>(job.end, 0));
         ++placed;
         completed += job.end <= snapshot.horizon();
     }
