@@ -41,7 +41,8 @@ AC_DEFUN([FS_SLURM_SOURCE], [
 #   makes.  --with-slurm-build=DIR names a tree where that was done (the source tree itself is
 #   looked at too).  Without one, make builds a config.h of the few macros that matter for the
 #   headers and takes slurm_version.h from --with-slurm-include (libslurm-dev).
-#   Sets SLURM_CPPFLAGS and, for the rule in plugin/Makefile.am, SLURM_VERSION_H.
+#   Sets SLURM_CPPFLAGS and, for the rule in plugin/Makefile.am, SLURM_VERSION_H; and
+#   SLURM_BUILD_OPTION, which says it again to make distcheck.
 #
 #   Conditional: OWN_SLURM_CONFIG.
 AC_DEFUN([FS_SLURM_CONFIG], [
@@ -56,6 +57,7 @@ AC_DEFUN([FS_SLURM_CONFIG], [
 
   SLURM_CPPFLAGS=
   SLURM_VERSION_H=
+  SLURM_BUILD_OPTION=
   slurm_config=none
   AS_IF([test -n "$SLURM_SOURCE"], [
     AS_CASE([$with_slurm_build],
@@ -68,6 +70,7 @@ AC_DEFUN([FS_SLURM_CONFIG], [
         AS_IF([test ! -f "$with_slurm_build/config.h" || test ! -f "$with_slurm_build/slurm/slurm_version.h"],
           [AC_MSG_ERROR([$with_slurm_build is not a configured Slurm tree (no config.h or no slurm/slurm_version.h)])])
         slurm_config=`cd "$with_slurm_build" && pwd`
+        SLURM_BUILD_OPTION="--with-slurm-build='$slurm_config'"
       ])
     AS_IF([test "$slurm_config" = own], [
       SLURM_VERSION_H="$with_slurm_include/slurm/slurm_version.h"
@@ -86,6 +89,7 @@ AC_DEFUN([FS_SLURM_CONFIG], [
   AM_CONDITIONAL([OWN_SLURM_CONFIG], [test "$slurm_config" = own])
   AC_SUBST([SLURM_CPPFLAGS])
   AC_SUBST([SLURM_VERSION_H])
+  AC_SUBST([SLURM_BUILD_OPTION])
 ])
 
 # SYNOPSIS

@@ -12,10 +12,10 @@ AC_DEFUN([FS_SUMMARY], [
     # bindir and libdir are written in terms of each other, and of a prefix not set yet.
     fs_bindir=`test "x$prefix" != xNONE || prefix=$ac_default_prefix
                test "x$exec_prefix" != xNONE || exec_prefix=$prefix
-               eval "echo $bindir"`
+               eval eval echo "$bindir"`
     fs_libdir=`test "x$prefix" != xNONE || prefix=$ac_default_prefix
                test "x$exec_prefix" != xNONE || exec_prefix=$prefix
-               eval "echo $libdir"`
+               eval eval echo "$libdir"`
     AS_IF([test -n "$SLURM_SOURCE"],
       [fs_plugin="for Slurm $SLURM_VERSION"],
       [fs_plugin="left out (give --with-slurm-source=DIR)"])
