@@ -196,7 +196,7 @@ def strange_names(bench):
                              name=name) for name in names]
         if gpus == 1:
             bench.wait_done(*jobs)
-            bench.wait_running(bench.submit("-w", "g1"))
+            bench.wait_running(bench.submit("-w", "g1", "--gres=gpu:8"))  # the rest waits
         else:
             bench.stays_pending(*jobs)
     if bench.cluster.scheduler != "backfill":
