@@ -101,7 +101,8 @@ class Cluster:
     licenses        e.g. "matlab:2"
     accounting      MariaDB and slurmdbd too
     enforce         AccountingStorageEnforce
-    env             more environment of slurmctld (LD_PRELOAD, ASAN_OPTIONS, …)
+    env             more environment of slurmctld (LD_PRELOAD, ASAN_OPTIONS, …); its copy is
+                    the attribute ctld_env, which counts from the next start_ctld() on
     ctld_prefix     a command to run slurmctld under, e.g. ["valgrind", "-q"]
     keep            leave the directory (logs!) after stop()
     directory       use this new directory instead of one made by mkdtemp
@@ -128,7 +129,7 @@ class Cluster:
         self._enforce = enforce
         self._foresight_conf = foresight_conf
         self._parameters = scheduler_parameters
-        self._extra_env = dict(env or {})
+        self.ctld_env = dict(env or {})
         self._given_directory = directory
         self._daemons = {}
         self._guardian = None
@@ -401,7 +402,7 @@ class Cluster:
 
     def start_ctld(self, wait=True):
         self._spawn("slurmctld", self.ctld_prefix + [find_program("slurmctld"), "-D", "-f",
-                                                     self.slurm_conf], self._extra_env)
+                                                     self.slurm_conf], self.ctld_env)
         if wait:
             self._await("slurmctld", self.ctld_answers, 30 if not self.ctld_prefix else 180)
 
