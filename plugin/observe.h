@@ -37,6 +37,7 @@ typedef struct {
 	int node_record_count;
 	size_t unsupported;	/* pending jobs that active mode leaves alone (het, burst buffer) */
 	bool private_jobs;	/* PrivateData=jobs */
+	bool truncated;		/* Slurm gave up building its queue half-way (build_queue_timeout) */
 } fs_observation_t;
 
 /* Takes the locks, looks, releases them: milliseconds.  0, or -1 with one line in `problem`. */
