@@ -147,12 +147,14 @@ class Cluster:
 
     def start(self, guarded=True):
         """Starts everything and waits until every node is idle.  Returns self."""
-        self._prepare()
         if guarded:
-            self._guardian = processes.start_guardian(self.directory, self.keep)
             _Living.add(self)
         self._running = True
         try:
+            self._make_directory()
+            if guarded:
+                self._guardian = processes.start_guardian(self.directory, self.keep)
+            self._prepare()
             self._start_munged()
             if self.accounting:
                 self._start_accounting()
@@ -168,6 +170,10 @@ class Cluster:
     def stop(self):
         """Ends jobs and daemons, waits until they are gone, removes the directory."""
         if not self._running:
+            return
+        if not self.directory:
+            self._running = False
+            _Living.discard(self)
             return
         for name in ("slurmctld", *(f"slurmd-{node.name}" for node in self.real_nodes())):
             self._signal(name, signal.SIGTERM)
@@ -188,14 +194,16 @@ class Cluster:
         if not gone:
             raise ClusterError(f"some processes of {self.directory} would not end")
 
-    def _prepare(self):
-        """The directory, the ports, the key and all configuration files."""
+    def _make_directory(self):
         if self._given_directory:
             os.mkdir(self._given_directory)
             self.directory = os.path.realpath(self._given_directory)
         else:
             self.directory = os.path.realpath(tempfile.mkdtemp(prefix="foresight-"))
         os.chmod(self.directory, 0o755)
+
+    def _prepare(self):
+        """What is in the directory before the daemons start; ports."""
         self.paths = {name: f"{self.directory}/{name}" for name in
                       ("etc", "log", "run", "state", "spool", "gpu", "jobs", "plugins", "secret",
                        "database")}
@@ -206,8 +214,7 @@ class Cluster:
         self.slurm_conf = f"{self.paths['etc']}/slurm.conf"
         self.foresight_conf = f"{self.paths['etc']}/foresight.conf"
         self._address, self._rename, self._strict = processes.loopback()
-        real = len(self.real_nodes())
-        base = processes.free_ports(real + len(self.nodes) - real + 2)
+        base = processes.free_ports(len(self.nodes) + 2)
         self.ports = {"slurmctld": base, "slurmdbd": base + 1, "slurmd": base + 2}
         self._env = {**_clean_environment(), "SLURM_CONF": self.slurm_conf}
         self._daemon_env = {**self._env, processes.MARK: self.directory,
