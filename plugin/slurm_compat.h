@@ -33,6 +33,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/slurmctld/acct_policy.h"
+#include "src/slurmctld/fed_mgr.h"
 #include "src/slurmctld/job_scheduler.h"
 #include "src/slurmctld/licenses.h"
 #include "src/slurmctld/locks.h"
@@ -138,6 +139,39 @@ static inline bool fs_job_takes_topology(const job_record_t *job)
 #else
 	(void)job;
 	return false;
+#endif
+}
+
+/* ---- starting jobs ----------------------------------------------------------------------- */
+
+static inline int fs_node_index(const node_record_t *node)
+{
+	return (int)node->index;
+}
+
+/* Steps of an earlier run are still being cleaned up (on a Cray; gone from Slurm since). */
+static inline bool fs_job_is_cleaning(const job_record_t *job)
+{
+#if FS_SLURM_AT_LEAST(23, 11)
+	(void)job;
+	return false;
+#else
+	uint16_t cleaning = 0;
+
+	select_g_select_jobinfo_get(job->select_jobinfo, SELECT_JOBDATA_CLEANING, &cleaning);
+	return cleaning != 0;
+#endif
+}
+
+/* Allocates, on any nodes that the job does not exclude. */
+static inline int fs_select_nodes(job_record_t *job)
+{
+#if FS_SLURM_AT_LEAST(24, 11)
+	job_node_select_t selection = { .job_ptr = job };
+
+	return select_nodes(&selection, false, false, SLURMDB_JOB_FLAG_BACKFILL);
+#else
+	return select_nodes(job, false, NULL, NULL, false, SLURMDB_JOB_FLAG_BACKFILL);
 #endif
 }
 

@@ -51,7 +51,7 @@ void fake_reset(void)
 	for (int i = 0; i < FAKE_NODES; i++) {
 		snprintf(names[i], sizeof(names[i]), "n%d", i);
 		nodes[i].name = names[i];
-		nodes[i].index = i;
+		nodes[i].index = (uint32_t)i;
 		node_table[i] = &nodes[i];
 	}
 	node_record_table_ptr = node_table;
