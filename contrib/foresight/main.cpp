@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
     app.footer("Exit status: 0 done, 1 the answer is \"no\", 2 bad usage or input.");
     int status = foresight::command::kDone;
     foresight::command::add_plan(app, status);
+    foresight::command::add_check(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

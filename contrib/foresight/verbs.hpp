@@ -19,5 +19,6 @@ enum Status {
 /// Each adds its verb; when it is the one asked for, it runs inside CLI::App::parse() and leaves
 /// its exit status in `status`.  Bad input is an io::InputError.
 void add_plan(CLI::App& app, int& status);
+void add_check(CLI::App& app, int& status);
 
 } // namespace foresight::command
