@@ -24,7 +24,8 @@ GpuMask slow_starts(GpuMask free, int count) {
 void runs_match_a_slow_reference() {
     test::Draw draw(test_seed());
     for (int i = 0; i < 20000; ++i) {
-        const GpuMask free = draw.chance(50) ? draw.bits() | draw.bits() : draw.bits() | draw.bits() | draw.bits();
+        const GpuMask free =
+            draw.chance(50) ? draw.bits() | draw.bits() : draw.bits() | draw.bits() | draw.bits();
         const int count = draw.number(1, 64);
         CHECK(run_starts(free, count) == slow_starts(free, count));
     }

@@ -140,7 +140,8 @@ void add_app(Draw& draw, Snapshot& snapshot, int all_gpus) {
 void add_held(Draw& draw, Snapshot& snapshot) {
     GpuSet held;
     for (int node = 0; node < static_cast<int>(snapshot.nodes.size()); ++node) {
-        GpuMask gpus = draw.bits() & draw.bits() & lowest_gpus(snapshot.nodes[static_cast<std::size_t>(node)].gpus);
+        GpuMask gpus = draw.bits() & draw.bits() &
+                       lowest_gpus(snapshot.nodes[static_cast<std::size_t>(node)].gpus);
         gpus &= snapshot.nodes[static_cast<std::size_t>(node)].usable;
         for (const Running& running : snapshot.running) {
             for (const Share& share : running.shares) {

@@ -13,7 +13,7 @@
 namespace foresight::test {
 
 class Draw {
-  public:
+public:
     explicit Draw(std::uint64_t seed) : engine_(seed) {}
 
     /// Between low and high, both included.
@@ -23,7 +23,7 @@ class Draw {
     bool chance(int percent) { return number(1, 100) <= percent; }
     std::uint64_t bits() { return engine_(); }
 
-  private:
+private:
     std::mt19937_64 engine_;
 };
 

@@ -10,7 +10,8 @@ using namespace foresight;
 namespace {
 
 /// Whether the request fits when it starts at `start`, tried over every set of nodes.
-bool fits_slowly(const Snapshot& snapshot, const Profile& profile, const Option& option, Seconds start) {
+bool fits_slowly(const Snapshot& snapshot, const Profile& profile, const Option& option,
+                 Seconds start) {
     const Request& request = option.request;
     const NodeClass& node_class = snapshot.classes[static_cast<std::size_t>(option.node_class)];
     const Seconds until = start + option.duration;
@@ -28,7 +29,9 @@ bool fits_slowly(const Snapshot& snapshot, const Profile& profile, const Option&
         largest = std::max(largest, snapshot.nodes[static_cast<std::size_t>(node)].gpus);
     }
     const auto free = [&](int node) { return profile.timeline().window(node, start, until); };
-    const auto info = [&](int node) -> const Node& { return snapshot.nodes[static_cast<std::size_t>(node)]; };
+    const auto info = [&](int node) -> const Node& {
+        return snapshot.nodes[static_cast<std::size_t>(node)];
+    };
     if (snapshot.block != Block::any) {
         if (request.gpus() <= largest) {
             return std::any_of(open.begin(), open.end(), [&](int node) {
@@ -65,8 +68,8 @@ bool fits_slowly(const Snapshot& snapshot, const Profile& profile, const Option&
                 ++count;
             }
         }
-        if (all && carried >= request.chunks && count <= request.chunks && count >= request.nodes_min &&
-            count <= request.nodes_max) {
+        if (all && carried >= request.chunks && count <= request.chunks &&
+            count >= request.nodes_min && count <= request.nodes_max) {
             return true;
         }
     }
@@ -126,8 +129,14 @@ void neighbours_are_preferred() {
         profile.timeline().take({node, 1, 0, 0}, 0, kNever);
     }
     Job job = test::job("wide", 16, 10);
-    job.options[0].request = {.chunk = {8, 0, 0}, .chunks = 2, .chunks_per_node_max = 1, .nodes_min = 2, .nodes_max = 2};
-    const auto place = Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 0, 50);
+    Request& request = job.options[0].request;
+    request.chunk.gpus = 8;
+    request.chunks = 2;
+    request.chunks_per_node_max = 1;
+    request.nodes_min = 2;
+    request.nodes_max = 2;
+    const auto place =
+        Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 0, 50);
     REQUIRE(place.has_value());
     CHECK_INT(place->shares[0].node, 4);
     CHECK_INT(place->shares[1].node, 5);
@@ -141,7 +150,8 @@ void a_node_whose_cpus_are_gone_has_no_usable_gpus() {
     profile.timeline().take({0, 0, 4, 0}, 0, 30);
     Job job = test::job("j", 1, 10);
     job.options[0].request.chunk.cpus = 1;
-    const auto place = Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 0, 50);
+    const auto place =
+        Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 0, 50);
     REQUIRE(place.has_value());
     CHECK_INT(place->start, 30);
 }
@@ -152,16 +162,21 @@ void small_jobs_fill_used_nodes_first() {
     Profile profile(snapshot);
     profile.timeline().take({1, 0b111111, 0, 0}, 0, kNever);
     const Job job = test::job("j", 2, 10);
-    const auto place = Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 0, 50);
+    const auto place =
+        Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 0, 50);
     REQUIRE(place.has_value());
     CHECK_INT(place->shares[0].node, 1);
 }
 
 } // namespace
 
-TEST_SUITE("place", {"earliest matches a slow reference, any block", earliest_matches_a_slow_reference_any},
-           {"earliest matches a slow reference, contiguous", earliest_matches_a_slow_reference_contiguous},
-           {"earliest matches a slow reference, aligned", earliest_matches_a_slow_reference_aligned},
+TEST_SUITE("place",
+           {"earliest matches a slow reference, any block", earliest_matches_a_slow_reference_any},
+           {"earliest matches a slow reference, contiguous",
+            earliest_matches_a_slow_reference_contiguous},
+           {"earliest matches a slow reference, aligned",
+            earliest_matches_a_slow_reference_aligned},
            {"neighbours are preferred", neighbours_are_preferred},
-           {"a node whose CPUs are gone has no usable GPUs", a_node_whose_cpus_are_gone_has_no_usable_gpus},
+           {"a node whose CPUs are gone has no usable GPUs",
+            a_node_whose_cpus_are_gone_has_no_usable_gpus},
            {"small jobs fill used nodes first", small_jobs_fill_used_nodes_first})

@@ -48,7 +48,8 @@ void takes_and_gives_match_a_slow_reference() {
                 timeline.give(change.share, change.from, change.until);
             } else {
                 const Seconds from = draw.number(0, kTimes - 2);
-                const Seconds until = draw.chance(10) ? kNever : draw.number(static_cast<int>(from), kTimes);
+                const Seconds until =
+                    draw.chance(10) ? kNever : draw.number(static_cast<int>(from), kTimes);
                 GpuMask gpus = draw.bits() & lowest_gpus(8);
                 if (until > from) {
                     gpus &= timeline.window(0, from, until).gpus;
@@ -92,7 +93,8 @@ void usage_matches_a_slow_reference() {
             for (; expected < 3 * kTimes && wanted > 0; ++expected) {
                 bool fits = true;
                 for (Seconds t = expected; t < expected + duration; ++t) {
-                    fits = fits && (t < kTimes ? slow[static_cast<std::size_t>(t)] : 0) + wanted <= max;
+                    fits = fits &&
+                           (t < kTimes ? slow[static_cast<std::size_t>(t)] : 0) + wanted <= max;
                 }
                 if (fits) {
                     break;
@@ -114,6 +116,7 @@ void a_node_without_healthy_gpus_has_none() {
 
 } // namespace
 
-TEST_SUITE("timeline", {"takes and gives match a slow reference", takes_and_gives_match_a_slow_reference},
+TEST_SUITE("timeline",
+           {"takes and gives match a slow reference", takes_and_gives_match_a_slow_reference},
            {"usage matches a slow reference", usage_matches_a_slow_reference},
            {"a node without healthy GPUs has none", a_node_without_healthy_gpus_has_none})
