@@ -42,7 +42,9 @@ std::int64_t fs_snapshot::absolute(Seconds time) const noexcept {
 
 namespace {
 
-std::int64_t count_of(std::int64_t amount) noexcept { return std::min(amount, kUnlimited); }
+std::int64_t count_of(std::int64_t amount) noexcept {
+    return std::min(amount, kUnlimited);
+}
 
 Amount amount_of(const fs_amount& amount) noexcept {
     return {amount.gpus, count_of(amount.cpus), count_of(amount.memory_mib)};
@@ -292,7 +294,9 @@ fs_snapshot* fs_snapshot_new(int64_t now, int64_t step, int32_t steps) {
     return handle;
 }
 
-void fs_snapshot_free(fs_snapshot* snapshot) { delete snapshot; }
+void fs_snapshot_free(fs_snapshot* snapshot) {
+    delete snapshot;
+}
 
 int32_t fs_snapshot_add_type(fs_snapshot* snapshot, const char* name) {
     return fenced(snapshot, [&] {
@@ -437,11 +441,17 @@ int fs_snapshot_close(fs_snapshot* snapshot, int32_t node_class, int32_t node, i
     });
 }
 
-int64_t fs_snapshot_origin(const fs_snapshot* snapshot) { return snapshot->origin; }
+int64_t fs_snapshot_origin(const fs_snapshot* snapshot) {
+    return snapshot->origin;
+}
 
-int32_t fs_snapshot_steps(const fs_snapshot* snapshot) { return snapshot->snapshot.steps; }
+int32_t fs_snapshot_steps(const fs_snapshot* snapshot) {
+    return snapshot->snapshot.steps;
+}
 
-uint64_t fs_snapshot_fingerprint(const fs_snapshot* snapshot) { return snapshot->hash; }
+uint64_t fs_snapshot_fingerprint(const fs_snapshot* snapshot) {
+    return snapshot->hash;
+}
 
 int64_t fs_snapshot_next_edge(const fs_snapshot* handle) {
     const Snapshot& snapshot = handle->snapshot;
@@ -473,12 +483,22 @@ int64_t fs_snapshot_next_edge(const fs_snapshot* handle) {
     return handle->absolute(next);
 }
 
-const char* fs_snapshot_error(const fs_snapshot* snapshot) { return snapshot->error.c_str(); }
+const char* fs_snapshot_error(const fs_snapshot* snapshot) {
+    return snapshot->error.c_str();
+}
 
-fs_cancel_flag* fs_cancel_new(void) { return new (std::nothrow) fs_cancel_flag; }
-void fs_cancel(fs_cancel_flag* flag) { flag->set.store(true); }
-void fs_cancel_reset(fs_cancel_flag* flag) { flag->set.store(false); }
-void fs_cancel_free(fs_cancel_flag* flag) { delete flag; }
+fs_cancel_flag* fs_cancel_new(void) {
+    return new (std::nothrow) fs_cancel_flag;
+}
+void fs_cancel(fs_cancel_flag* flag) {
+    flag->set.store(true);
+}
+void fs_cancel_reset(fs_cancel_flag* flag) {
+    flag->set.store(false);
+}
+void fs_cancel_free(fs_cancel_flag* flag) {
+    delete flag;
+}
 
 fs_plan* fs_plan_make(fs_snapshot* snapshot, const fs_plan_options* options,
                       const fs_cancel_flag* cancel) {
@@ -509,9 +529,13 @@ fs_plan* fs_plan_make(fs_snapshot* snapshot, const fs_plan_options* options,
     return made;
 }
 
-void fs_plan_free(fs_plan* plan) { delete plan; }
+void fs_plan_free(fs_plan* plan) {
+    delete plan;
+}
 
-size_t fs_plan_count(const fs_plan* plan) { return plan->views.size(); }
+size_t fs_plan_count(const fs_plan* plan) {
+    return plan->views.size();
+}
 
 void fs_plan_get(const fs_plan* plan, size_t index, fs_decision* decision) {
     *decision = plan->views[index];
@@ -539,6 +563,8 @@ int32_t fs_plan_held(const fs_plan* plan, int32_t app, int32_t step) {
     return count_gpus(plan->plan.holds[a].steps[s]);
 }
 
-int64_t fs_plan_next_start(const fs_plan* plan) { return plan->next_start; }
+int64_t fs_plan_next_start(const fs_plan* plan) {
+    return plan->next_start;
+}
 
 } // extern "C"

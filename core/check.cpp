@@ -161,6 +161,8 @@ private:
 
 } // namespace
 
-std::string check(const Snapshot& snapshot) { return Checker(snapshot).run(); }
+std::string check(const Snapshot& snapshot) {
+    return Checker(snapshot).run();
+}
 
 } // namespace foresight

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "place.hpp"
 
+#include "value.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -49,9 +51,10 @@ bool Placer::must_stand_alone(const Option& option) const noexcept {
 
 std::optional<Place> Placer::earliest(const Profile& profile, const Job& job, const Option& option,
                                       Seconds from, Seconds latest) {
-    if (snapshot_.fit == Fit::may_overrun && job.app < 0 &&
-        !profile.may_overrun(option.request.gpus())) {
-        latest = std::min(latest, snapshot_.horizon() - option.duration);
+    const bool bounded = snapshot_.fit == Fit::may_overrun && job.app < 0;
+    const Seconds last_inside = snapshot_.horizon() - option.duration;
+    if (bounded && !profile.may_overrun(option.request.gpus())) {
+        latest = std::min(latest, last_inside);
     }
     while (true) {
         from = profile.limits_allow(job, from, option.duration);
@@ -59,10 +62,17 @@ std::optional<Place> Placer::earliest(const Profile& profile, const Job& job, co
             return std::nullopt;
         }
         std::optional<Place> place = earliest_on_nodes(profile, option, from, latest);
-        if (!place || profile.limits_allow(job, place->start, option.duration) == place->start) {
+        if (!place) {
             return place;
         }
-        from = place->start; // a limit fills up in between: on from there
+        if (bounded && place->start > last_inside &&
+            !profile.may_overrun(count_gpus(place->shares))) {
+            latest = last_inside; // whole nodes hold more than the job asked for
+        } else if (profile.limits_allow(job, place->start, option.duration) == place->start) {
+            return place;
+        } else {
+            from = place->start; // a limit fills up in between: on from there
+        }
     }
 }
 

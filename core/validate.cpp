@@ -101,8 +101,8 @@ private:
                 !std::binary_search(option.refused_on.begin(), option.refused_on.end(), share.node),
                 job.id, "is on a node that was refused");
             for (const Closure& closure : node_class.closures) {
-                require(closure.node != share.node || closure.until <= place.start ||
-                            closure.from >= place.end,
+                require(closure.node != share.node || closure.until <= closure.from ||
+                            closure.until <= place.start || closure.from >= place.end,
                         job.id, "runs into a closure of " + node_at(share.node).name);
             }
             if (request.gpu_type >= 0 && !request.whole_nodes) {
@@ -215,6 +215,7 @@ private:
             const Seconds from =
                 std::max(snapshot_.now, static_cast<Seconds>(step) * snapshot_.step);
             std::map<int, GpuMask> own = own_gpus(index, from);
+            const bool alone = own.empty(); // its own jobs come and go as they must
             for (const auto& [node, gpus] : hold.steps[step]) {
                 const GpuMask kept = gpus & ~own[node];
                 const int count = std::popcount(kept);
@@ -223,7 +224,7 @@ private:
                         {node, kept, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib},
                         app.id});
             }
-            if (own.empty()) {
+            if (alone) {
                 swaps(app, hold, step);
             }
         }

@@ -10,7 +10,9 @@ Weights::Weights(const Snapshot& snapshot)
     : step_(snapshot.step), steps_(snapshot.steps),
       slope_((1.0 - snapshot.value.decay_end) / std::max(1, snapshot.steps - 1)) {}
 
-double Weights::of_step(int step) const noexcept { return 1.0 - slope_ * step; }
+double Weights::of_step(int step) const noexcept {
+    return 1.0 - slope_ * step;
+}
 
 double Weights::up_to(Seconds time) const noexcept {
     const Seconds clipped = std::clamp<Seconds>(time, 0, step_ * steps_);

@@ -82,7 +82,8 @@ Request random_request(Draw& draw, const Kinds& kinds, int nodes, int gpus) {
         request.chunk.gpus = draw.number(0, 3);
         request.chunks_per_node_max = draw.number(1, 2);
         request.nodes_min = draw.number(1, std::min(3, request.chunks));
-        request.nodes_max = draw.chance(50) ? request.nodes_min : nodes;
+        request.nodes_max =
+            draw.chance(50) ? request.nodes_min : std::max(request.nodes_min, nodes);
         request.whole_nodes = draw.chance(15);
     }
     return request;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "instance.hpp"
 #include "planner.hpp"
+#include "profile.hpp"
 #include "validate.hpp"
 #include "value.hpp"
 
