@@ -102,7 +102,9 @@ static void refresh_demand(fs_cycle_t *cycle)
 {
 	char problem[LINE_SIZE] = "";
 
-	(void)fs_settings_refresh(cycle->settings, problem, sizeof(problem));
+	/* The fingerprint has the present demand alone: a curve that changed ahead shows here. */
+	if (fs_settings_refresh(cycle->settings, problem, sizeof(problem)))
+		cycle->last.unfinished = true;
 	if (*problem) {
 		cycle->counters.settings_errors++;
 		error("foresight: %s", problem);
