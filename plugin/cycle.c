@@ -251,7 +251,7 @@ static void take_role(fs_cycle_t *cycle, enum role role)
 	cycle->role = role;
 	cycle->last.unfinished = true;	/* whatever the plan was, another acts on it now */
 	if (role == ROLE_SHADOW || role == ROLE_BACKFILL)
-		fs_stock_switch_on(role == ROLE_BACKFILL);
+		fs_stock_switch_on();
 	else
 		fs_stock_switch_off();
 	if (before == ROLE_ACTIVE)
@@ -428,13 +428,18 @@ static void say_unsupported(fs_cycle_t *cycle)
 	cycle->unsupported = count;
 }
 
+/* When something known happens.  Slurm keeps jobs whose begin time is ahead out of its queue, so
+ * that no snapshot has them. */
 static int64_t next_edge(const result_t *result, time_t now)
 {
 	int64_t edge = fs_snapshot_next_edge(result->observation.snapshot);
 	int64_t start = fs_plan_next_start(result->plan);
+	int64_t begin = fs_slurm_next_begin(now);
 
 	if (start < edge)
 		edge = start;
+	if (begin < edge)
+		edge = begin;
 	if (result->unfinished)
 		edge = now;
 	return edge > now ? edge : now + 1;
@@ -467,6 +472,7 @@ static void cycle_once(fs_cycle_t *cycle, fs_pulse_t *pulse)
 		goto failed;
 	if (is_same(cycle, &fresh, pulse)) {
 		clear_result(&fresh);
+		pulse->edge = next_edge(&cycle->last, time(NULL));
 		rest(cycle);
 		return;
 	}

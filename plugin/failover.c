@@ -27,7 +27,7 @@ bool fs_failover_full(const fs_failover_t *failover)
 }
 
 enum fs_failover_event fs_failover_report(fs_failover_t *failover, bool good, int64_t now,
-					  int64_t pause)
+					  int64_t longest)
 {
 	if (good) {
 		bool recovered = failover->handed_over;
@@ -40,9 +40,17 @@ enum fs_failover_event fs_failover_report(fs_failover_t *failover, bool good, in
 	/* The count stops at the bound: a planner broken for months must not wrap it. */
 	if (failover->failures < failover->max_failures)
 		failover->failures++;
-	failover->retry = now + pause;
-	if (failover->handed_over || failover->failures < failover->max_failures)
+	if (failover->failures < failover->max_failures)
 		return FS_FAILOVER_NONE;
+	if (failover->handed_over) {
+		failover->pause *= 2;
+		if (failover->pause > longest)
+			failover->pause = longest;
+		failover->retry = now + failover->pause;
+		return FS_FAILOVER_NONE;
+	}
 	failover->handed_over = true;
+	failover->pause = FS_FIRST_PAUSE;
+	failover->retry = now + failover->pause;
 	return FS_FAILOVER_HANDED_OVER;
 }

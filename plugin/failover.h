@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A plan that fails or overruns is tried again with `fast` (no search).  After max_failures in a
- * row backfill takes the cycles; the planner keeps being tried, and its first good plan takes
- * them back.  No clock, no Slurm, no thread: a value and three functions.
+ * row backfill takes the cycles; the planner keeps being tried, ever more rarely up to a bound, and
+ * its first good plan takes them back.  No clock, no Slurm, no thread: a value and three functions.
  */
 #ifndef FORESIGHT_FAILOVER_H
 #define FORESIGHT_FAILOVER_H
@@ -18,6 +18,7 @@ typedef struct {
 	int32_t failures;	/* in a row, so far */
 	bool handed_over;	/* backfill has the cycles */
 	int64_t retry;		/* handed over: when the planner is tried next */
+	int64_t pause;		/* handed over: from that try to the one after */
 } fs_failover_t;
 
 enum fs_failover_event {
@@ -37,8 +38,10 @@ bool fs_failover_try_plan(const fs_failover_t *failover, int64_t now);
 /* The plan to try next may use its search; false: `fast`, with a budget of 0. */
 bool fs_failover_full(const fs_failover_t *failover);
 
-/* What came of a plan.  While backfill has the cycles, the next try is `pause` seconds away. */
+/* What came of a plan.  While backfill has the cycles, the next try is FS_FIRST_PAUSE seconds
+ * away, and twice as long after each further failure, up to `longest`. */
+#define FS_FIRST_PAUSE 2
 enum fs_failover_event fs_failover_report(fs_failover_t *failover, bool good, int64_t now,
-					  int64_t pause);
+					  int64_t longest);
 
 #endif

@@ -305,6 +305,24 @@ fs_pulse_times_t fs_slurm_times(void)
 	};
 }
 
+int64_t fs_slurm_next_begin(time_t now)
+{
+	static const slurmctld_lock_t job_lock = { .job = READ_LOCK };
+	fs_list_iterator_t *jobs;
+	job_record_t *job;
+	int64_t next = FS_NEVER;
+
+	lock_slurmctld(job_lock);
+	jobs = list_iterator_create(job_list);
+	while ((job = list_next(jobs)))
+		if (IS_JOB_PENDING(job) && job->details && job->details->begin_time > now &&
+		    job->details->begin_time < next)
+			next = job->details->begin_time;
+	list_iterator_destroy(jobs);
+	unlock_slurmctld(job_lock);
+	return next;
+}
+
 void fs_slurm_count_cycle(time_t now, uint32_t microseconds, uint32_t queued, uint32_t looked_at,
 			  uint32_t placed)
 {

@@ -13,6 +13,7 @@
 #ifndef FORESIGHT_SLURM_OPS_H
 #define FORESIGHT_SLURM_OPS_H
 
+#include "../core/foresight.h"
 #include "guard.h"
 #include "pulse.h"
 #include "slurm_compat.h"
@@ -77,6 +78,10 @@ bool fs_slurm_many_rpcs(int max_rpc_count);
 
 /* When Slurm last changed what a plan depends on.  No lock. */
 fs_pulse_times_t fs_slurm_times(void);
+
+/* The earliest begin time after `now` of a pending job, FS_NEVER when there is none.  Takes the
+ * locks. */
+int64_t fs_slurm_next_begin(time_t now);
 
 /* A plan was made: sdiag's backfill figures.  Takes the locks. */
 void fs_slurm_count_cycle(time_t now, uint32_t microseconds, uint32_t queued, uint32_t looked_at,

@@ -201,14 +201,12 @@ void fs_stock_stop(void)
 	FREE_NULL_BITMAP(planned_bitmap);
 }
 
-void fs_stock_switch_on(bool soon)
+void fs_stock_switch_on(void)
 {
 	slurm_mutex_lock(&mutex);
 	if (!on) {
 		on = true;
-		due = time(NULL) + (soon ? 0 : interval());
-		if (soon)
-			last_pass = 0;
+		due = last_pass = 0;
 		slurm_cond_broadcast(&turned);
 	}
 	slurm_mutex_unlock(&mutex);

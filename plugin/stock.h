@@ -11,16 +11,14 @@
 #ifndef FORESIGHT_STOCK_H
 #define FORESIGHT_STOCK_H
 
-#include <stdbool.h>
-
 /* Makes the thread; it rests until switched on.  Takes slurmctld's locks.  0, or an errno. */
 int fs_stock_start(void);
 /* Breaks off a pass at its next look at the flag, joins the thread, frees what it held. */
 void fs_stock_stop(void);
 
-/* On: the first pass comes at once when `soon`, else a bf_interval from now, as in Slurm.
+/* On: the first pass comes at once.
  * Off: returns when no pass is under way any more, and clears the PLANNED marks of nodes. */
-void fs_stock_switch_on(bool soon);
+void fs_stock_switch_on(void);
 void fs_stock_switch_off(void);
 
 /* slurm.conf changed; read again before the next pass, and a pass under way ends early. */

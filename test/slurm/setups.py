@@ -36,7 +36,7 @@ EnforcePartLimits=NO
 
 ACTIVE_CONF = """# written by test/slurm
 Mode=active
-Interval=5
+Interval=00:00:05
 PublishDir={publish}
 """
 
