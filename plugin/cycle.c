@@ -5,11 +5,9 @@
  */
 #include "cycle.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../core/io/foresight_io.h"
 #include "announce.h"
@@ -49,7 +47,7 @@ struct fs_cycle {
 	const atomic_bool *stop;
 
 	char *conf_path;
-	char *state_dir;
+	char *state_dir;	/* StateSaveLocation: the last good settings lie there */
 	fs_settings *settings;
 	fs_settings_view view;
 	int max_rpc_count;
@@ -128,10 +126,8 @@ static bool find_paths(fs_cycle_t *cycle)
 	fs_slurm_site_look(&site);
 	cycle->max_rpc_count = site.max_rpc_count;
 	cycle->conf_path = get_extra_conf_path("foresight.conf");
-	xstrfmtcat(cycle->state_dir, "%s/foresight", site.state_dir);
+	cycle->state_dir = xstrdup(site.state_dir);
 	fs_slurm_site_clear(&site);
-	if (mkdir(cycle->state_dir, 0755) && errno != EEXIST)
-		error("foresight: mkdir %s: %m", cycle->state_dir);
 	return cycle->conf_path && cycle->state_dir;
 }
 
@@ -366,14 +362,11 @@ static void apply(fs_cycle_t *cycle, result_t *fresh)
 static void publish(fs_cycle_t *cycle)
 {
 	const result_t *last = &cycle->last;
-	const char *dir = cycle->view.publish_dir && *cycle->view.publish_dir
-				  ? cycle->view.publish_dir
-				  : cycle->state_dir;
 	char problem[LINE_SIZE] = "";
 
 	cycle->published = now_seconds();
 	cycle->counters.mode = role_names[cycle->role];
-	if (fs_publish(dir, last->observation.snapshot, last->plan, &cycle->counters,
+	if (fs_publish(cycle->view.publish_dir, last->observation.snapshot, last->plan, &cycle->counters,
 		       last->observation.private_jobs, problem, sizeof(problem)))
 		error("foresight: %s", problem);
 }
