@@ -74,7 +74,6 @@ typedef struct {
 	int32_t *node_index;	/* by Slurm's index: the snapshot's, -1 for none */
 	uint32_t gpu_id;	/* Slurm's id of the plugin gres/gpu */
 	bool memory_counts;
-	bool by_core;		/* CPUs are handed out by whole cores */
 	bool by_socket;
 	bool owned_nodes;	/* a node is kept for one user */
 	fs_table_t *types;	/* GPU type's name → snapshot's index */

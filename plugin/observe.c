@@ -43,7 +43,6 @@ static void read_consumables(look_t *look)
 
 	look->memory_counts = kind & CR_MEMORY;
 	look->by_socket = kind & (CR_SOCKET | CR_BOARD);
-	look->by_core = kind & (CR_CORE | CR_SOCKET | CR_BOARD);
 }
 
 static bool open_look(look_t *look)

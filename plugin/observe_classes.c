@@ -138,7 +138,7 @@ static bitstr_t *class_nodes(look_t *look, job_record_t *job, part_record_t *par
 
 static void measure(const look_t *look, const look_node_t *node, look_class_t *class)
 {
-	uint64_t threads = look->by_core && node->record->tpc ? node->record->tpc : 1;
+	uint64_t threads = node->record->tpc ? node->record->tpc : 1;
 
 	if (!class->threads_per_core || threads < class->threads_per_core)
 		class->threads_per_core = threads;

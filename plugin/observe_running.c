@@ -110,12 +110,12 @@ static void next_node_cores(cores_t *at)
 	at->in_run++;
 }
 
-static int64_t cpus_of(const look_t *look, const cores_t *at, uint32_t n,
-		       const node_record_t *node)
+static int64_t cpus_of(const cores_t *at, uint32_t n, const node_record_t *node)
 {
 	const job_resources_t *resources = at->resources;
 
-	if (look->by_core && resources->core_bitmap && at->cores &&
+	/* A core is one job's, whatever SelectTypeParameters count in. */
+	if (resources->core_bitmap && at->cores &&
 	    at->offset + at->cores <= bit_size(resources->core_bitmap)) {
 		int64_t cores = bit_set_count_range(resources->core_bitmap, (int32_t)at->offset,
 						    (int32_t)(at->offset + at->cores));
@@ -145,7 +145,7 @@ void look_visit_shares(look_t *look, const job_resources_t *resources, fs_list_t
 			node = &look->nodes[index];
 			share = (fs_share){.node = index};
 			share.gpus = gpus_of(look, gres, n, node);
-			share.cpus = cpus_of(look, &at, n, node->record);
+			share.cpus = cpus_of(&at, n, node->record);
 			if (look->memory_counts && resources->memory_allocated)
 				share.memory_mib = (int64_t)resources->memory_allocated[n];
 			if (fs_takes_whole_nodes(resources->whole_node)) {
