@@ -10,6 +10,8 @@
 
 /* More than any cluster has, and small enough to multiply two of them in 64 bits. */
 #define MOST UINT64_C(0x7fffffff)
+/* The most GPUs of a job that the core takes. */
+#define MOST_GPUS UINT64_C(1000000)
 
 static uint64_t bounded(uint64_t value)
 {
@@ -233,6 +235,17 @@ static void limit_nodes(fs_request *request, uint64_t most)
 		request->nodes_max = as_count(most);
 }
 
+/* A job for more GPUs than there will ever be stays one that never fits. */
+static void bound_gpus(fs_request *request)
+{
+	uint64_t gpus = (uint64_t)request->chunk.gpus;
+
+	if (gpus > MOST_GPUS)
+		request->chunk.gpus = (int32_t)MOST_GPUS;
+	if (gpus && (uint64_t)request->chunks > 1000 * MOST_GPUS / gpus)
+		request->chunks = as_count(larger(1000 * MOST_GPUS / gpus, 1));
+}
+
 bool fs_request_from(const fs_ask_t *ask, fs_request *request)
 {
 	sizes_t sizes = sizes_of(ask);
@@ -246,6 +259,7 @@ bool fs_request_from(const fs_ask_t *ask, fs_request *request)
 		by_job(&sizes, request);
 	else
 		by_cpus(&sizes, request);
+	bound_gpus(request);
 	limit_nodes(request, ask->nodes_max);
 	if (ask->tasks) /* no more nodes than tasks */
 		limit_nodes(request, larger(ask->tasks, sizes.nodes));

@@ -50,7 +50,7 @@ static struct entry *find(const fs_table_t *table, uint64_t hash, const void *ke
 		if (!entry->used)
 			return entry;
 		if (entry->hash == hash && entry->size == size &&
-		    !memcmp(table->keys + entry->offset, key, size))
+		    (!size || !memcmp(table->keys + entry->offset, key, size)))
 			return entry;
 	}
 }
@@ -132,7 +132,7 @@ int32_t fs_table_get(const fs_table_t *table, const void *key, size_t size, int3
 /* Multiply and fold, eight bytes at a time. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
-	hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+	hash = (hash * UINT64_C(0x9fb21c651e98df25) + word) * UINT64_C(0xff51afd7ed558ccd);
 	hash ^= hash >> 32;
 	hash *= UINT64_C(0xc4ceb9fe1a85ec53);
 	return hash ^ (hash >> 29);
