@@ -163,6 +163,26 @@ static inline bool fs_job_is_cleaning(const job_record_t *job)
 #endif
 }
 
+/* A job's priority in each of its partitions, in their order; NULL: the same in all. */
+static inline const uint32_t *fs_job_priorities(const job_record_t *job)
+{
+#if FS_SLURM_AT_LEAST(24, 5)
+	return job->prio_mult ? job->prio_mult->priority_array : NULL;
+#else
+	return job->priority_array;
+#endif
+}
+
+/* "Licenses", "QOSMaxGRESPerUser": a reason as squeue shows it. */
+static inline const char *fs_reason_name(uint32_t reason)
+{
+#if FS_SLURM_AT_LEAST(23, 11)
+	return job_state_reason_string(reason);
+#else
+	return job_reason_string(reason);
+#endif
+}
+
 /* Allocates, on any nodes that the job does not exclude. */
 static inline int fs_select_nodes(job_record_t *job)
 {

@@ -41,6 +41,7 @@ static uint32_t priority_in(const job_record_t *job, const part_record_t *part)
 {
 	fs_list_iterator_t *parts;
 	part_record_t *other;
+	const uint32_t *priorities = fs_job_priorities(job);
 	uint32_t priority = 0;
 	int place = 0;
 
@@ -49,8 +50,7 @@ static uint32_t priority_in(const job_record_t *job, const part_record_t *part)
 	parts = list_iterator_create(job->part_ptr_list);
 	while ((other = list_next(parts))) {
 		if (other == part) {
-			priority = job->priority_array ? job->priority_array[place]
-						       : job->priority;
+			priority = priorities ? priorities[place] : job->priority;
 			break;
 		}
 		place++;
@@ -122,7 +122,7 @@ static void save_job(const job_record_t *job, saved_t *saved)
  * stale preference would become a demand. */
 static void set_features(job_record_t *job, bool prefer)
 {
-	struct job_details *details = job->details;
+	__typeof__(*job->details) *details = job->details;
 
 	details->features_use = prefer ? details->prefer : details->features;
 	details->feature_list_use = prefer ? details->prefer_list : details->feature_list;
@@ -215,7 +215,7 @@ static enum fs_start_result refuse_error(fs_start_outcome_t *outcome, const job_
 		outcome->nodes = bitmap2node_name(allowed);
 	/* A limit's name says more than "Job violates accounting policy". */
 	why = meanings[i].kind == FS_REFUSED_LIMIT && job->state_reason != WAIT_NO_REASON
-		      ? job_reason_string(job->state_reason)
+		      ? fs_reason_name(job->state_reason)
 		      : slurm_strerror(code);
 	return refuse(outcome, meanings[i].kind, code, why, meanings[i].wait);
 }
@@ -306,7 +306,7 @@ static enum fs_start_result check_job(const struct fs_slurm_ops *ops, job_record
 					      job->state_reason == WAIT_RESOURCES ||
 					      job->state_reason == WAIT_PRIORITY
 				      ? checks[i].why
-				      : job_reason_string(job->state_reason),
+				      : fs_reason_name(job->state_reason),
 			      checks[i].wait);
 	}
 	if (job->deadline && job->deadline != (time_t)NO_VAL) {
@@ -317,7 +317,7 @@ static enum fs_start_result check_job(const struct fs_slurm_ops *ops, job_record
 	reason = ops->partition_refuses(job);
 	if (reason != WAIT_NO_REASON)
 		return refuse(outcome, FS_REFUSED_JOB, ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE,
-			      job_reason_string(reason), WAIT_LONG);
+			      fs_reason_name(reason), WAIT_LONG);
 	return FS_STARTED;
 }
 
