@@ -50,14 +50,19 @@ typedef struct {
 	size_t next;		/* of the same job + 1, 0: last */
 } look_option_t;
 
+#define LOOK_ID_SIZE 48
+
 /* A pending job: the records of the queue that are its own. */
 typedef struct {
-	job_record_t *job;
+	job_record_t *job;	/* not to be used once the locks are gone */
+	uint32_t number;
 	size_t first;		/* its options, + 1 */
 	size_t last;
 	int64_t arrival;
-	bool direct;		/* its priority was set by hand */
 	bool on_top;
+	char id[LOOK_ID_SIZE];
+	fs_job added;
+	size_t kept;		/* its limits, in look_t.kept */
 } look_job_t;
 
 typedef struct {
@@ -89,6 +94,9 @@ typedef struct {
 	fs_limit_use *uses;	/* of one job at a time */
 	size_t use_count;
 	size_t use_capacity;
+	fs_limit_use *kept;	/* of all pending jobs */
+	size_t kept_count;
+	size_t kept_capacity;
 
 	look_option_t *options;
 	size_t option_count;
@@ -157,11 +165,11 @@ const char *look_limits(look_t *look, job_record_t *job, part_record_t *part, bo
 
 /* observe_queue.c */
 void look_at_queue(look_t *look);
-void look_add_jobs(look_t *look);
+void look_prepare_jobs(look_t *look);
+void look_add_jobs(look_t *look); /* without any lock */
 
 /* observe_tags.c: what foresight.conf's lines match on, an id for people, applications. */
 void look_tags(const job_record_t *job, const part_record_t *part, fs_job_tags *tags);
-#define LOOK_ID_SIZE 48
 void look_job_id(const job_record_t *job, char *id, size_t size);
 void look_add_apps(look_t *look);
 

@@ -3,7 +3,7 @@
  *
  * The order matters: nodes, then what runs on them, then the queue (build_job_queue() writes to
  * job records and takes the association manager's locks itself), then, under these locks, all
- * that has limits and names.
+ * that has limits and names.  What needs no record any more is done when no lock is held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -73,6 +73,7 @@ static void close_look(look_t *look)
 	free(look->options);
 	free(look->jobs);
 	free(look->uses);
+	free(look->kept);
 	free(look->classes);
 	free(look->nodes);
 	free(look->node_index);
@@ -95,7 +96,7 @@ static void look_with_accounting(look_t *look)
 	assoc_mgr_lock(&locks);
 	look_add_running(look);
 	if (!look->failed)
-		look_add_jobs(look);
+		look_prepare_jobs(look);
 	assoc_mgr_unlock(&locks);
 }
 
@@ -150,6 +151,8 @@ int fs_observe(const fs_settings *settings, const fs_refusals_t *refusals,
 	else
 		look_under_locks(&look);
 	unlock_slurmctld(locks);
+	if (!look.failed)
+		look_add_jobs(&look);
 	close_look(&look);
 	if (look.failed) {
 		const char *error = observation->snapshot ?

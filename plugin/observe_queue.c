@@ -3,8 +3,12 @@
  *
  * Slurm decides which jobs are eligible (holds, dependencies, begin times, partitions, array
  * tasks) and in which order; a record of its queue is an option of the job that it belongs to.
- * Two passes: look_at_queue() reads the records and asks Slurm for nodes, look_add_jobs() adds
- * limits and tags under the association manager's locks, which must not be held in the first.
+ * Jobs that wait for nothing but their begin time are added behind it, so that they are planned
+ * and the plugin wakes in time.
+ *
+ * Three passes: look_at_queue() reads the records and asks Slurm for nodes, look_prepare_jobs()
+ * adds limits and tags under the association manager's locks, which must not be held in the
+ * first, and look_add_jobs() fills the snapshot when no lock is held any more.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -69,8 +73,8 @@ static look_job_t *job_of(look_t *look, fs_table_t *numbers, const job_queue_rec
 		return NULL;
 	look->jobs = grown;
 	grown[look->job_count] = (look_job_t){.job = job,
-					      .arrival = job->details->submit_time,
-					      .direct = job->direct_set_prio};
+					      .number = job->job_id,
+					      .arrival = job->details->submit_time};
 	return &grown[look->job_count++];
 }
 
@@ -241,6 +245,67 @@ static void mark_top(look_t *look, bool *computed_before, int64_t *tier,
 		look->jobs[number].on_top = true;
 }
 
+/* 0, or the time before which a job may not start. */
+static int64_t begin_of(const look_t *look, const job_record_t *job)
+{
+	return job->details->begin_time > look->now ? (int64_t)job->details->begin_time : 0;
+}
+
+/* Waits for its begin time, in the horizon, and for nothing else. */
+static bool waits_for_time(const look_t *look, const job_record_t *job)
+{
+	const fs_job_details_t *details = job->details;
+
+	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) && details && job->priority &&
+	       details->begin_time > look->now && details->begin_time < look->horizon_end &&
+	       !details->dependency && !(details->depend_list && list_count(details->depend_list));
+}
+
+static void append_later(fs_list_t *queue, job_record_t *job, part_record_t *part)
+{
+	part_record_t *before = job->part_ptr;
+	job_queue_rec_t *record;
+	bool fits;
+
+	job->part_ptr = part;
+	fits = job_limits_check(&job, false) == WAIT_NO_REASON;
+	job->part_ptr = before;
+	if (!fits)
+		return;
+	record = xmalloc(sizeof(*record));
+	record->array_task_id = job->array_task_id;
+	record->job_id = job->job_id;
+	record->job_ptr = job;
+	record->part_ptr = part;
+	record->priority = job->priority;
+	list_append(queue, record);
+}
+
+/* Jobs whose time has not come stand last: Slurm gives them no place before that. */
+static void append_all_later(const look_t *look, fs_list_t *queue)
+{
+	fs_list_iterator_t *at = list_iterator_create(job_list);
+	job_record_t *job;
+
+	while ((job = list_next(at))) {
+		fs_list_iterator_t *parts;
+		part_record_t *part;
+
+		if (!waits_for_time(look, job))
+			continue;
+		if (!job->part_ptr_list) {
+			if (job->part_ptr)
+				append_later(queue, job, job->part_ptr);
+			continue;
+		}
+		parts = list_iterator_create(job->part_ptr_list);
+		while ((part = list_next(parts)))
+			append_later(queue, job, part);
+		list_iterator_destroy(parts);
+	}
+	list_iterator_destroy(at);
+}
+
 static void read_records(look_t *look, fs_list_t *queue)
 {
 	fs_table_t *numbers = fs_table_new();
@@ -265,7 +330,8 @@ static void read_records(look_t *look, fs_list_t *queue)
 			continue;
 		}
 		add_option(look, numbers, record, rank);
-		mark_top(look, &computed_before, &tier, record, numbers);
+		if (!begin_of(look, record->job_ptr))
+			mark_top(look, &computed_before, &tier, record, numbers);
 	}
 	list_iterator_destroy(at);
 	fs_table_free(numbers);
@@ -284,6 +350,7 @@ void look_at_queue(look_t *look)
 		return;
 	look->out->truncated = elapsed_us(&start) >= build_timeout();
 	sort_job_queue(queue);
+	append_all_later(look, queue);
 	count = (size_t)list_count(queue);
 	look->options = calloc(count + 1, sizeof(*look->options));
 	look->out->records = calloc(count + 1, sizeof(*look->out->records));
@@ -301,6 +368,29 @@ static int32_t pending_tasks(const job_record_t *job)
 		return 1;
 	return job->array_recs->task_cnt < INT32_MAX ? (int32_t)job->array_recs->task_cnt :
 						       INT32_MAX;
+}
+
+/* Per-job maxima depend on the partition's QOS: an option over one never starts.  Leaves the
+ * limits of the first option that may start in look->uses. */
+static void add_limits(look_t *look, const look_job_t *job)
+{
+	part_record_t *usable = NULL;
+	part_record_t *last = NULL;
+
+	for (size_t i = job->first; i; i = look->options[i - 1].next) {
+		look_option_t *option = &look->options[i - 1];
+		const char *never = look_limits(look, job->job, option->part, false);
+
+		last = option->part;
+		if (never) {
+			option->refused = never;
+			option->refused_until = FS_NEVER;
+		} else if (!usable) {
+			usable = option->part;
+		}
+	}
+	if (usable && usable != last)
+		look_limits(look, job->job, usable, false);
 }
 
 /* The options of a job in one array; those that are refused go, unless all are: then the job
@@ -321,7 +411,7 @@ static size_t usable_options(const look_t *look, const look_job_t *job, fs_optio
 		added->opaque = added->opaque || option->opaque;
 		if (option->refused && !all_refused)
 			continue;
-		if (option->refused && option->refused_until < retry) {
+		if (!why || (option->refused && option->refused_until < retry)) {
 			retry = option->refused_until;
 			why = option->refused;
 		}
@@ -334,32 +424,39 @@ static size_t usable_options(const look_t *look, const look_job_t *job, fs_optio
 	return count;
 }
 
-static void add_job(look_t *look, const look_job_t *job, fs_option *options)
+/* Copies look->uses behind those of the jobs before; the offset. */
+static size_t keep_uses(look_t *look)
+{
+	size_t at = look->kept_count;
+	fs_limit_use *grown = look_grow(look, look->kept, sizeof(*grown), at + look->use_count,
+					&look->kept_capacity);
+
+	if (!grown && look->use_count)
+		return 0;
+	look->kept = grown;
+	if (look->use_count)
+		memcpy(grown + at, look->uses, look->use_count * sizeof(*grown));
+	look->kept_count += look->use_count;
+	return at;
+}
+
+static void prepare_job(look_t *look, look_job_t *job)
 {
 	job_record_t *record = job->job;
-	part_record_t *part = look->options[job->first - 1].part;
-	char id[LOOK_ID_SIZE];
+	fs_job *added = &job->added;
 	fs_job_tags tags;
-	fs_job added = {.id = id, .key = record->job_id, .submit = job->arrival};
-	const char *never;
 
-	look_job_id(record, id, sizeof(id));
-	look_tags(record, part, &tags);
-	never = look_limits(look, record, part, false);
-	added.priority = fs_settings_weight(look->settings, &tags, &added.kind);
-	added.app = fs_settings_app_of(look->settings, &tags);
-	added.tasks = pending_tasks(record);
-	added.on_top = job->on_top;
-	added.options = options;
-	added.option_count = usable_options(look, job, options, &added);
-	added.limits = look->uses;
-	added.limit_count = look->use_count;
-	if (never) {
-		added.refused = never;
-		added.retry = FS_NEVER;
-	}
-	if (fs_snapshot_add_job(look->snapshot, &added) < 0)
-		look->failed = true;
+	*added = (fs_job){.key = record->job_id, .submit = job->arrival};
+	look_job_id(record, job->id, sizeof(job->id));
+	look_tags(record, look->options[job->first - 1].part, &tags);
+	add_limits(look, job);
+	job->kept = keep_uses(look);
+	added->limit_count = look->use_count;
+	added->priority = fs_settings_weight(look->settings, &tags, &added->kind);
+	added->app = fs_settings_app_of(look->settings, &tags);
+	added->tasks = pending_tasks(record);
+	added->on_top = job->on_top;
+	added->begin = begin_of(look, record);
 }
 
 static int compare_arrival(const void *a, const void *b)
@@ -369,7 +466,15 @@ static int compare_arrival(const void *a, const void *b)
 
 	if (x->arrival != y->arrival)
 		return x->arrival < y->arrival ? -1 : 1;
-	return (x->job->job_id > y->job->job_id) - (x->job->job_id < y->job->job_id);
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+void look_prepare_jobs(look_t *look)
+{
+	if (look->job_count)
+		qsort(look->jobs, look->job_count, sizeof(*look->jobs), compare_arrival);
+	for (size_t i = 0; i < look->job_count && !look->failed; i++)
+		prepare_job(look, &look->jobs[i]);
 }
 
 void look_add_jobs(look_t *look)
@@ -380,11 +485,15 @@ void look_add_jobs(look_t *look)
 		look->failed = true;
 		return;
 	}
-	if (look->job_count)
-		qsort(look->jobs, look->job_count, sizeof(*look->jobs), compare_arrival);
 	for (size_t i = 0; i < look->job_count && !look->failed; i++) {
-		if (look->jobs[i].first)
-			add_job(look, &look->jobs[i], options);
+		look_job_t *job = &look->jobs[i];
+
+		job->added.id = job->id;
+		job->added.limits = look->kept + job->kept;
+		job->added.options = options;
+		job->added.option_count = usable_options(look, job, options, &job->added);
+		if (fs_snapshot_add_job(look->snapshot, &job->added) < 0)
+			look->failed = true;
 	}
 	free(options);
 }

@@ -72,6 +72,12 @@ typedef struct job_details fs_job_details_t;
 #ifndef CTL_CONF_ASRU
 #define CTL_CONF_ASRU CONF_FLAG_ASRU
 #endif
+#ifndef CR_MEMORY
+#define CR_MEMORY SELECT_MEMORY
+#define CR_SOCKET SELECT_SOCKET
+#define CR_BOARD SELECT_BOARD
+#define CR_ONE_TASK_PER_CORE SELECT_ONE_TASK_PER_CORE
+#endif
 #ifndef RESERVE_REOCCURING
 #define RESERVE_REOCCURING RESERVE_REOCCURRING
 #endif
