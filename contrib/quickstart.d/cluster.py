@@ -427,7 +427,7 @@ class Cluster:
         daemon = self._daemons.get(name)
         if daemon and daemon.poll() is None:
             processes.end([daemon.pid], grace)
-            daemon.poll()
+            _take_status(daemon)
 
     def stop_ctld(self):
         self.stop_daemon("slurmctld", 60)
@@ -440,7 +440,7 @@ class Cluster:
         daemon = self._daemons[name]
         children = processes.children(daemon.pid) if name == "slurmctld" else set()
         processes.end(children | {daemon.pid}, 5, signal.SIGKILL)
-        daemon.poll()
+        _take_status(daemon)
 
     def restart_ctld(self):
         self.stop_ctld()
@@ -555,6 +555,14 @@ class Cluster:
             if time.monotonic() > deadline:
                 raise ClusterError(f"waited {timeout:g} s in vain for {what or predicate}")
             time.sleep(interval)
+
+
+def _take_status(daemon):
+    """Waits for the exit status: a process with threads is a zombie a moment before it has one."""
+    try:
+        daemon.wait(10)
+    except subprocess.TimeoutExpired:
+        pass
 
 
 class _Living:

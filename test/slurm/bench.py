@@ -101,6 +101,7 @@ class Bench:
     def __init__(self, setup, cluster, directory):
         self.setup = setup
         self.cluster = cluster
+        self.directory = directory
         self.publish = os.path.join(directory, "publish")
         self.spans_file = os.path.join(directory, "spans")
         self.env = cluster.environment()

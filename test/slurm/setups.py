@@ -32,6 +32,7 @@ SLURM_CONF = """
 KillWait=1
 MinJobAge=300
 EnforcePartLimits=NO
+ReturnToService=1
 """
 
 ACTIVE_CONF = """# written by test/slurm
