@@ -17,8 +17,10 @@ def _curve(bench, *rows):
     bench.foresight_conf(bench.original() + "Step=00:01:00\nHorizon=04:00:00\n"
                          f"Realtime=service QOS=service File={path}\n")
     bench.cluster.reconfigure()
-    bench.wait(lambda: 'foresight_realtime_demand_gpus{app="service"}' in bench.metrics(),
-               "the application is planned for")
+    bench.settle()  # nothing is planned before there was a job
+    wanted = [gpus for minutes, gpus in rows if minutes <= 0][-1]
+    bench.wait(lambda: bench.metrics().get('foresight_realtime_demand_gpus{app="service"}')
+               == wanted, "the application is planned for")
 
 
 def _batch(bench, count, minutes, gpus=2):
