@@ -44,7 +44,7 @@ bool Placer::can_stand_alone(const Option& option) const noexcept {
 bool Placer::must_stand_alone(const Option& option) const noexcept {
     const Request& request = option.request;
     // A block that fits on one node of the line has to be on one node.
-    return request.nodes_max <= 1 ||
+    return request.nodes_max <= 1 || request.chunks <= 1 ||
            (snapshot_.block != Block::any &&
             request.gpus() <= largest_[static_cast<std::size_t>(option.node_class)]);
 }
