@@ -4,10 +4,40 @@
 #include "realtime.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
 namespace foresight {
+
+namespace {
+
+/// From so many nodes on an index of gaps costs less than a walk over them.
+constexpr int kIndexedNodes = 24;
+
+} // namespace
+
+std::vector<int> block_sizes(const Snapshot& snapshot) {
+    std::array<bool, kMaxGpusPerNode + 1> asked{};
+    for (const Job& job : snapshot.jobs) {
+        for (const Option& option : job.options) {
+            if (const int gpus = option.request.gpus(); gpus > 0 && gpus <= kMaxGpusPerNode) {
+                asked[static_cast<std::size_t>(gpus)] = true;
+            }
+        }
+    }
+    int largest = 0;
+    for (const Node& node : snapshot.nodes) {
+        largest = std::max(largest, node.gpus);
+    }
+    std::vector<int> sizes;
+    for (int size = 1; size <= largest; ++size) {
+        if (asked[static_cast<std::size_t>(size)]) {
+            sizes.push_back(size);
+        }
+    }
+    return sizes;
+}
 
 Decoder::Decoder(const Snapshot& snapshot, const Policy& policy, const std::atomic<bool>* cancel)
     : snapshot_(snapshot), policy_(policy), cancel_(cancel), weights_(snapshot),
@@ -17,26 +47,18 @@ Decoder::Decoder(const Snapshot& snapshot, const Policy& policy, const std::atom
 }
 
 void Decoder::number_shapes() {
-    using Key = std::tuple<int, int, std::int64_t, std::int64_t, int, int, int, int, std::int64_t,
-                           std::int64_t, bool, int, Seconds>;
-    std::map<Key, int> shapes;
+    std::map<std::tuple<int, Request, Seconds>, int> shapes;
     shape_of_.resize(snapshot_.jobs.size());
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
         const Job& job = snapshot_.jobs[j];
         for (const Option& option : job.options) {
-            const Request& request = option.request;
             // Limits, refusals and the rule on overruns make a job's places its own.
             const bool own = !job.limits.empty() || !option.refused_on.empty() || job.app >= 0;
-            const Key key{option.node_class,     request.chunk.gpus,
-                          request.chunk.cpus,    request.chunk.memory_mib,
-                          request.chunks,        request.chunks_per_node_max,
-                          request.nodes_min,     request.nodes_max,
-                          request.per_node.cpus, request.per_node.memory_mib,
-                          request.whole_nodes,   request.gpu_type,
-                          option.duration};
             const int next = static_cast<int>(learnt_.size());
             const auto [entry, fresh] =
-                own ? std::pair{shapes.end(), true} : shapes.try_emplace(key, next);
+                own ? std::pair{shapes.end(), true}
+                    : shapes.try_emplace({option.node_class, option.request, option.duration},
+                                         next);
             if (fresh) {
                 learnt_.push_back({});
             }
@@ -61,6 +83,9 @@ void Decoder::prepare() {
     own_ = std::move(decoded.placements);
     base_ = profile_;
     holds_ = plan_holds(snapshot_, policy_.realtime, own_, base_);
+    if (static_cast<int>(snapshot_.nodes.size()) >= kIndexedNodes) {
+        base_.index_gaps(block_sizes(snapshot_), snapshot_.block);
+    }
 }
 
 Decoded Decoder::decode(const std::vector<Entry>& order) {

@@ -24,6 +24,9 @@ namespace foresight {
 /// Array tasks that one plan looks at; the rest follow as those start.
 inline constexpr int kMostTasks = 256;
 
+/// Sizes of blocks on one node that jobs of the queue ask for, ascending.
+[[nodiscard]] std::vector<int> block_sizes(const Snapshot& snapshot);
+
 struct Decoded {
     std::vector<Placement> placements; ///< in the order in which they were decided
     double value = 0;                  ///< sum of the batch jobs' rewards

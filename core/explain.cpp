@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace foresight {
 
@@ -12,13 +13,12 @@ class Explainer {
 public:
     Explainer(const Snapshot& snapshot, Decoder& decoder, const Plan& plan)
         : snapshot_(snapshot), decoder_(decoder), plan_(plan), running_(snapshot),
-          planned_(decoder.base()) {
-        // Application jobs are in the base profile already.
+          limits_(running_) {
+        if (decoder.base().gaps() != nullptr) {
+            running_.index_gaps(block_sizes(snapshot), snapshot.block);
+        }
         for (const Placement& place : plan.placements) {
-            const Job& job = job_of(place);
-            if (job.app < 0) {
-                planned_.take(job, place.shares, place.start, place.end);
-            }
+            limits_.take_limits(job_of(place), place.start, place.end);
         }
     }
 
@@ -41,6 +41,10 @@ public:
         if (first > snapshot_.now && job.begin > snapshot_.now) {
             found.push_back({.kind = ReasonKind::begin, .until = job.begin});
         }
+        if (snapshot_.fit == Fit::within_horizon && first + option.duration > snapshot_.horizon()) {
+            found.push_back({.kind = ReasonKind::beyond_horizon, .until = snapshot_.horizon()});
+            return found;
+        }
         add_limits(job, option, first, found);
         add_resources(job, option, first, start, found);
         if (start >= kNever) {
@@ -59,7 +63,7 @@ private:
         for (const LimitUse& use : job.limits) {
             Job one;
             one.limits.push_back(use);
-            const Seconds until = planned_.limits_allow(one, first, option.duration);
+            const Seconds until = limits_.limits_allow(one, first, option.duration);
             if (until > first) {
                 found.push_back({.kind = ReasonKind::limit, .until = until, .limit = use.limit});
             }
@@ -78,11 +82,10 @@ private:
         } else if (!fits(decoder_.base(), option, first)) {
             found.push_back(
                 {.kind = ReasonKind::realtime, .until = start, .app = app_in_the_way(job, option)});
-        } else if (!fits(planned_, option, first)) {
+        } else if (found.empty() || start >= kNever) {
+            // It fits beside what runs and what is held: others of the plan come first.
             found.push_back(
                 {.kind = ReasonKind::behind, .until = start, .job = job_ahead(option, first)});
-        } else if (found.empty() && start < kNever) {
-            found.push_back({.kind = ReasonKind::behind, .until = start});
         }
     }
 
@@ -143,33 +146,40 @@ private:
                (chunks_open < option.request.chunks || open < option.request.nodes_min);
     }
 
-    [[nodiscard]] int free_gpus(const Option& option, Seconds first) const {
-        int count = 0;
-        for (const int node :
-             snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes) {
-            count += std::popcount(
-                running_.timeline()
-                    .window(node, first, first + std::max<Seconds>(1, option.duration))
-                    .gpus);
+    /// GPUs of the class that nothing running holds at the moment.
+    [[nodiscard]] int free_gpus(const Option& option, Seconds first) {
+        const auto [entry, fresh] = free_.try_emplace({option.node_class, first}, 0);
+        if (fresh) {
+            for (const int node :
+                 snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes) {
+                entry->second +=
+                    std::popcount(running_.timeline().window(node, first, first + 1).gpus);
+            }
         }
-        return count;
+        return entry->second;
     }
 
     /// The running job on the class's nodes that ends last before the start: what it waits for.
-    [[nodiscard]] std::string last_to_end(const Option& option, Seconds start) const {
-        const std::vector<int>& nodes =
-            snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
-        const Running* last = nullptr;
-        for (const Running& job : snapshot_.running) {
-            const bool there =
-                std::any_of(job.shares.begin(), job.shares.end(), [&](const Share& share) {
-                    return std::binary_search(nodes.begin(), nodes.end(), share.node);
-                });
-            if (there && job.end <= start && (last == nullptr || job.end > last->end)) {
-                last = &job;
+    [[nodiscard]] std::string last_to_end(const Option& option, Seconds start) {
+        auto [entry, fresh] = ends_.try_emplace(option.node_class);
+        std::vector<std::pair<Seconds, const Running*>>& ends = entry->second;
+        if (fresh) {
+            const std::vector<int>& nodes =
+                snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
+            for (const Running& job : snapshot_.running) {
+                if (std::any_of(job.shares.begin(), job.shares.end(), [&](const Share& share) {
+                        return std::binary_search(nodes.begin(), nodes.end(), share.node);
+                    })) {
+                    ends.emplace_back(job.end, &job);
+                }
             }
+            std::stable_sort(ends.begin(), ends.end(),
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
         }
-        return last == nullptr ? std::string() : last->id;
+        const auto after =
+            std::upper_bound(ends.begin(), ends.end(), start,
+                             [](Seconds time, const auto& end) { return time < end.first; });
+        return after == ends.begin() ? std::string() : std::prev(after)->second->id;
     }
 
     [[nodiscard]] int app_in_the_way(const Job& job, const Option& option) const {
@@ -209,8 +219,10 @@ private:
     Decoder& decoder_;
     const Plan& plan_;
     Profile running_;
-    Profile planned_;
-    Job bare_; ///< no limits
+    Profile limits_; ///< as running_, with the plan's use of the limits
+    std::map<std::pair<int, Seconds>, int> free_;                         ///< by class and moment
+    std::map<int, std::vector<std::pair<Seconds, const Running*>>> ends_; ///< by class, sorted
+    Job bare_;                                                            ///< no limits
 };
 
 } // namespace

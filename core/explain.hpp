@@ -2,10 +2,10 @@
 /*
  * Explain: all that keeps a job from starting now, found by asking what would have to go.
  *
- * The job is tried at its first possible moment against four pictures of that moment: an empty
- * cluster, what runs, what applications hold besides, and the whole plan.  The first picture in
- * which it does not fit says why.  Answers are shared by jobs of one shape.
- * Cost: a few windows on each node of the class, once a shape.
+ * The job is tried at its first possible moment against pictures of that moment: an empty cluster,
+ * what runs, what applications hold besides.  The first picture in which it does not fit says why;
+ * where it fits in all of them, jobs of the plan come first.
+ * Cost: two or three searches at one moment for a job that waits.
  */
 #pragma once
 

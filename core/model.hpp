@@ -11,6 +11,7 @@
 #pragma once
 
 #include <bit>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -41,7 +42,7 @@ struct Amount {
     std::int64_t cpus = 0;
     std::int64_t memory_mib = 0;
 
-    bool operator==(const Amount&) const = default;
+    auto operator<=>(const Amount&) const = default;
 };
 
 struct Node {
@@ -95,6 +96,7 @@ struct Request {
     int gpu_type = -1;        ///< index into Snapshot::gpu_types, -1 for any
 
     [[nodiscard]] int gpus() const noexcept { return chunk.gpus * chunks; }
+    auto operator<=>(const Request&) const = default;
 };
 
 /// One way to run a job: a partition, a reservation, a preferred feature.

@@ -32,6 +32,10 @@ Placer::Placer(const Snapshot& snapshot, Packing packing)
             most = std::max(most, node_at(node).gpus);
         }
         largest_.push_back(most);
+        std::vector<bool>& member = member_.emplace_back(snapshot.nodes.size(), false);
+        for (const int node : node_class.nodes) {
+            member[static_cast<std::size_t>(node)] = true;
+        }
     }
 }
 
@@ -95,8 +99,48 @@ std::optional<Place> Placer::earliest_on_nodes(const Profile& profile, const Opt
     return best;
 }
 
+std::optional<Place> Placer::alone_in_gaps(const Profile& profile, const Option& option,
+                                           Seconds from, Seconds latest) {
+    const std::vector<bool>& member = member_[static_cast<std::size_t>(option.node_class)];
+    int chosen = -1;
+    Seconds start = kNever;
+    Window window;
+    int least = 0;
+    profile.gaps()->earliest_first(
+        option.request.gpus(), from, option.duration, [&](const Gap& gap) {
+            const Seconds begin = std::max(gap.start, from);
+            if (begin > latest || !member[static_cast<std::size_t>(gap.node)] ||
+                refused(option, gap.node)) {
+                return begin > latest ? std::min(start, begin) : start;
+            }
+            Window free;
+            // The block is free; CPUs, memory, type and closures may still say later, or no.
+            const Seconds found =
+                alone_on(profile, option, gap.node, begin,
+                         std::min({latest, gap.end - option.duration, start}), free);
+            const int loose = looseness(option.request, free);
+            if (found != kNever && (found < start || loose < least)) {
+                chosen = gap.node;
+                start = found;
+                window = free;
+                least = loose;
+            }
+            return start;
+        });
+    if (chosen < 0) {
+        return std::nullopt;
+    }
+    return Place{start,
+                 {share_of(option.request, chosen, node_at(chosen), window, option.request.chunks,
+                           snapshot_.block, packing_)}};
+}
+
 std::optional<Place> Placer::alone(const Profile& profile, const Option& option, Seconds from,
                                    Seconds latest) {
+    if (packing_ == Packing::tight && profile.gaps() != nullptr &&
+        profile.gaps()->knows(option.request.gpus())) {
+        return alone_in_gaps(profile, option, from, latest);
+    }
     int chosen = -1;
     Seconds start = latest + 1;
     Window window;
@@ -224,6 +268,9 @@ std::optional<Place> Placer::spread(const Profile& profile, const Option& option
     if (from > latest || !ever_fits(option)) {
         return std::nullopt;
     }
+    if (snapshot_.block != Block::any && profile.gaps() != nullptr) {
+        return whole_neighbours(profile, option, from, latest);
+    }
     steps_.clear();
     for (const int node : class_of(option).nodes) {
         capacity_[static_cast<std::size_t>(node)] = 0;
@@ -261,6 +308,99 @@ std::optional<Place> Placer::spread(const Profile& profile, const Option& option
         }
     }
     return std::nullopt;
+}
+
+Seconds Placer::neighbours_from(const Profile& profile, const Option& option, std::size_t first,
+                                Seconds from, Seconds latest) {
+    const std::vector<int>& nodes = class_of(option).nodes;
+    const Request& request = option.request;
+    Seconds start = from;
+    // Each node may push the start past what another one allowed: round and round until none does.
+    for (bool moved = true; moved;) {
+        moved = false;
+        int left = request.chunks;
+        for (std::size_t i = first; left > 0; ++i) {
+            if (i >= nodes.size() || (i > first && nodes[i] != nodes[i - 1] + 1) ||
+                refused(option, nodes[i])) {
+                return kNever;
+            }
+            ++work_;
+            const int node = nodes[i];
+            const int part = std::min(left, node_at(node).gpus);
+            Request piece = request;
+            piece.chunks = part;
+            const Seconds found = piece_on(profile, option, piece, node, start, latest);
+            if (found == kNever) {
+                return kNever;
+            }
+            moved = moved || found > start;
+            start = found;
+            left -= part;
+        }
+    }
+    return start;
+}
+
+/// The first start ≥ from at which the node gives `piece` from GPU 0 up.
+Seconds Placer::piece_on(const Profile& profile, const Option& option, const Request& piece,
+                         int node, Seconds from, Seconds latest) {
+    const std::vector<Segment>& list = profile.timeline().segments(node);
+    const Node& info = node_at(node);
+    const GpuMask wanted = lowest_gpus(piece.chunks);
+    const auto carries = [&](const Window& free) {
+        return (free.gpus & wanted) == wanted && chunks_in(piece, info, free) >= piece.chunks;
+    };
+    std::size_t first = profile.timeline().at(node, from);
+    while (from <= latest) {
+        const Seconds until = from + option.duration;
+        const Seconds clear = closures_.clear_of(option.node_class, node, from, until);
+        if (clear > from) {
+            from = clear;
+            first = from <= latest ? profile.timeline().at(node, from) : first;
+            continue;
+        }
+        std::size_t i = first;
+        // All of a fixed set of GPUs: a segment that lacks one rules out every window over it.
+        while (i < list.size() && (i == first || list[i].from < until) && carries(list[i].free)) {
+            ++i;
+        }
+        if (i >= list.size() || (i > first && list[i].from >= until)) {
+            return from;
+        }
+        if ((first = i + 1) >= list.size()) {
+            return kNever;
+        }
+        from = list[first].from;
+    }
+    return kNever;
+}
+
+std::optional<Place> Placer::whole_neighbours(const Profile& profile, const Option& option,
+                                              Seconds from, Seconds latest) {
+    const std::vector<int>& nodes = class_of(option).nodes;
+    Seconds start = latest + 1;
+    std::size_t chosen = nodes.size();
+    for (std::size_t first = 0; first < nodes.size() && start > from; ++first) {
+        const Seconds found = neighbours_from(profile, option, first, from, start - 1);
+        if (found != kNever && found < start) {
+            start = found;
+            chosen = first;
+        }
+    }
+    if (chosen == nodes.size()) {
+        return std::nullopt;
+    }
+    Place place{start, {}};
+    int left = option.request.chunks;
+    for (std::size_t i = chosen; left > 0; ++i) {
+        const int node = nodes[i];
+        const int part = std::min(left, node_at(node).gpus);
+        const Window window = profile.timeline().window(node, start, start + option.duration);
+        place.shares.push_back(share_of(option.request, node, node_at(node), window, part,
+                                        Block::any, Packing::lowest));
+        left -= part;
+    }
+    return place;
 }
 
 std::vector<std::pair<int, int>> Placer::choose_nodes(const Option& option) const {
@@ -378,6 +518,14 @@ std::vector<std::pair<int, int>> Placer::choose_largest(const Option& option) co
 }
 
 bool Placer::ever_fits(const Option& option) {
+    const auto [known, fresh] = ever_fits_.try_emplace({option.node_class, option.request}, false);
+    if (fresh) {
+        known->second = fits_empty(option);
+    }
+    return known->second;
+}
+
+bool Placer::fits_empty(const Option& option) const {
     const Request& request = option.request;
     std::int64_t total = 0;
     int carrying = 0;

@@ -6,8 +6,9 @@
  * next segment, since a window only gains at a segment's start.  Over several nodes each node's
  * carrying capacity becomes a step function of the start time, and one sweep over their steps
  * finds the first time at which enough nodes carry enough (serial schedule generation's inner
- * step; Kolisch 1996 for the scheme).  Cost: O(nodes × segments), O(segments² ) a node when
- * several nodes are needed.
+ * step; Kolisch 1996 for the scheme).  Where the profile keeps an index of gaps, one node's start
+ * comes from it, and whole neighbours' from their nodes' gaps.  Cost: O(nodes × segments),
+ * O(segments² ) a node when several nodes are needed.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 #include "fit.hpp"
 #include "profile.hpp"
 
-#include <atomic>
+#include <map>
 #include <optional>
 
 namespace foresight {
@@ -57,8 +58,16 @@ private:
     earliest_on_nodes(const Profile& profile, const Option& option, Seconds from, Seconds latest);
     [[nodiscard]] std::optional<Place> alone(const Profile& profile, const Option& option,
                                              Seconds from, Seconds latest);
+    [[nodiscard]] std::optional<Place> alone_in_gaps(const Profile& profile, const Option& option,
+                                                     Seconds from, Seconds latest);
     [[nodiscard]] Seconds alone_on(const Profile& profile, const Option& option, int node,
                                    Seconds from, Seconds latest, Window& window);
+    [[nodiscard]] std::optional<Place>
+    whole_neighbours(const Profile& profile, const Option& option, Seconds from, Seconds latest);
+    [[nodiscard]] Seconds neighbours_from(const Profile& profile, const Option& option,
+                                          std::size_t first, Seconds from, Seconds latest);
+    [[nodiscard]] Seconds piece_on(const Profile& profile, const Option& option,
+                                   const Request& piece, int node, Seconds from, Seconds latest);
     [[nodiscard]] std::optional<Place> spread(const Profile& profile, const Option& option,
                                               Seconds from, Seconds latest);
     void collect_steps(const Profile& profile, const Option& option, int node, Seconds from,
@@ -70,6 +79,7 @@ private:
     choose_whole_neighbours(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>> choose_neighbours(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>> choose_largest(const Option& option) const;
+    [[nodiscard]] bool fits_empty(const Option& option) const;
     [[nodiscard]] bool can_stand_alone(const Option& option) const noexcept;
     [[nodiscard]] bool must_stand_alone(const Option& option) const noexcept;
     [[nodiscard]] const NodeClass& class_of(const Option& option) const noexcept {
@@ -82,9 +92,11 @@ private:
     const Snapshot& snapshot_;
     Packing packing_;
     Closures closures_;
-    std::vector<int> largest_;  ///< by class: GPUs of its largest node
-    std::vector<Step> steps_;   ///< scratch of spread()
-    std::vector<int> capacity_; ///< scratch: chunks that each node carries
+    std::vector<std::vector<bool>> member_;             ///< by class and node
+    std::vector<int> largest_;                          ///< by class: GPUs of its largest node
+    std::map<std::pair<int, Request>, bool> ever_fits_; ///< what ever_fits() found
+    std::vector<Step> steps_;                           ///< scratch of spread()
+    std::vector<int> capacity_;                         ///< scratch: chunks that each node carries
     std::uint64_t work_ = 0;
 };
 

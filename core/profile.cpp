@@ -95,6 +95,9 @@ void Profile::count(const std::vector<LimitUse>& uses, Seconds start, Seconds en
 void Profile::take(const Job& job, const std::vector<Share>& shares, Seconds start, Seconds end) {
     for (const Share& share : shares) {
         timeline_.take(share, start, end);
+        if (gaps_) {
+            gaps_->update(timeline_, share.node);
+        }
     }
     count(job.limits, start, end, 1);
     overrun_gpus_ += end > horizon_ && job.app < 0 ? count_gpus(shares) : 0;
@@ -103,6 +106,9 @@ void Profile::take(const Job& job, const std::vector<Share>& shares, Seconds sta
 void Profile::give(const Job& job, const std::vector<Share>& shares, Seconds start, Seconds end) {
     for (const Share& share : shares) {
         timeline_.give(share, start, end);
+        if (gaps_) {
+            gaps_->update(timeline_, share.node);
+        }
     }
     count(job.limits, start, end, -1);
     overrun_gpus_ -= end > horizon_ && job.app < 0 ? count_gpus(shares) : 0;

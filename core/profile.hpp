@@ -7,8 +7,11 @@
  */
 #pragma once
 
+#include "gaps.hpp"
 #include "timeline.hpp"
 #include "usage.hpp"
+
+#include <optional>
 
 namespace foresight {
 
@@ -34,6 +37,14 @@ public:
     [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
     [[nodiscard]] Timeline& timeline() noexcept { return timeline_; }
 
+    /// Keeps an index of gaps for blocks of these sizes from now on; changes made through
+    /// timeline() after this call would not reach it.
+    void index_gaps(const std::vector<int>& sizes, Block rule) {
+        gaps_.emplace(sizes, rule, timeline_);
+    }
+    /// The index, or null.
+    [[nodiscard]] const Gaps* gaps() const noexcept { return gaps_ ? &*gaps_ : nullptr; }
+
     /// The first time ≥ from at which every limit has room for the job, for `duration`.
     [[nodiscard]] Seconds limits_allow(const Job& job, Seconds from,
                                        Seconds duration) const noexcept;
@@ -44,12 +55,17 @@ public:
     }
 
     void take(const Job& job, const std::vector<Share>& shares, Seconds start, Seconds end);
+    /// Of take() what it does to the limits.
+    void take_limits(const Job& job, Seconds start, Seconds end) {
+        count(job.limits, start, end, 1);
+    }
     void give(const Job& job, const std::vector<Share>& shares, Seconds start, Seconds end);
 
 private:
     void count(const std::vector<LimitUse>& uses, Seconds start, Seconds end, int sign);
 
     Timeline timeline_;
+    std::optional<Gaps> gaps_;
     std::vector<Usage> limits_;
     Seconds horizon_;
     int overrun_gpus_ = 0;

@@ -159,7 +159,7 @@ void add_held(Draw& draw, Snapshot& snapshot) {
 } // namespace
 
 Snapshot random_snapshot(Draw& draw, const Kinds& kinds) {
-    const int nodes = draw.number(1, 4);
+    const int nodes = draw.number(kinds.least_nodes, kinds.most_nodes);
     const int gpus = draw.number(1, 8);
     Snapshot snapshot = grid(nodes, gpus, draw.number(4, 10));
     snapshot.block = kinds.block;
@@ -178,7 +178,7 @@ Snapshot random_snapshot(Draw& draw, const Kinds& kinds) {
     if (!snapshot.apps.empty() && draw.chance(40)) {
         add_held(draw, snapshot);
     }
-    for (int i = draw.number(0, 9); i > 0; --i) {
+    for (int i = draw.number(0, kinds.most_jobs); i > 0; --i) {
         Job made = job("j" + std::to_string(i), 1, draw.number(1, 60), draw.number(0, 8));
         made.options[0].request = random_request(draw, kinds, nodes, gpus);
         made.options[0].node_class = draw.number(0, static_cast<int>(snapshot.classes.size()) - 1);

@@ -34,6 +34,9 @@ struct Kinds {
     bool running = true;
     Block block = Block::any;
     Fit fit = Fit::within_horizon;
+    int least_nodes = 1;
+    int most_nodes = 4;
+    int most_jobs = 9;
 };
 
 /// A scenario's kind of snapshot: one class with every node, `count` jobs of chunk {1 GPU}.

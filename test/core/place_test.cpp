@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode.hpp"
 #include "instance.hpp"
 #include "place.hpp"
 
@@ -92,6 +93,9 @@ void check_earliest(const test::Kinds& kinds) {
         const Snapshot snapshot = test::random_snapshot(draw, kinds);
         Profile profile(snapshot);
         fill(draw, snapshot, profile);
+        if (draw.chance(50)) {
+            profile.index_gaps(block_sizes(snapshot), snapshot.block);
+        }
         Placer placer(snapshot, draw.chance(50) ? Packing::lowest : Packing::tight);
         for (const Job& job : snapshot.jobs) {
             const Option& option = job.options[0];

@@ -53,6 +53,18 @@ void plans_are_legal_with_every_limit() {
     check_all_policies({.limits_of_nodes = true, .limits_of_jobs = true}, 300);
 }
 
+void plans_are_legal_on_many_nodes() {
+    test::Kinds many{.limits_of_nodes = true, .limits_of_jobs = true};
+    many.least_nodes = 24; // with an index of gaps
+    many.most_nodes = 40;
+    many.most_jobs = 150;
+    check_all_policies(many, 8);
+    many.limits_of_nodes = false;
+    many.block = Block::contiguous;
+    many.fit = Fit::may_overrun;
+    check_all_policies(many, 8);
+}
+
 /// FIFO on a grid by trying every second and every block, lowest first.
 void fifo_matches_a_slow_reference() {
     test::Draw draw(test_seed());
@@ -285,6 +297,7 @@ void odd_snapshots_do_no_harm() {
 
 TEST_SUITE("planner", {"plans are legal on the grid", plans_are_legal_on_the_grid},
            {"plans are legal with every limit", plans_are_legal_with_every_limit},
+           {"plans are legal on many nodes", plans_are_legal_on_many_nodes},
            {"fifo matches a slow reference", fifo_matches_a_slow_reference},
            {"the same snapshot gives the same plan", the_same_snapshot_gives_the_same_plan},
            {"search never loses value", search_never_loses_value},

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Gaps: where blocks of a few sizes fit, over all nodes, ordered by start.
+ *
+ * For a size k a gap is a longest stretch of one node throughout which some block of k GPUs is
+ * free.  A job of k GPUs that can start at t on a node lies inside one of the node's k-gaps, so the
+ * gaps, looked at in order of their starts, give the earliest start without a walk over all
+ * nodes.  Gaps of one size stand in buckets by the logarithm of their length: those in a bucket
+ * above the job's length all have room for it, so only one bucket holds gaps that may not.
+ * Cost: a query O(log gaps) and the gaps of one bucket before the answer; an update O(segments) of
+ * one node and size, and a few insertions.
+ */
+#pragma once
+
+#include "block.hpp"
+#include "timeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <set>
+
+namespace foresight {
+
+struct Gap {
+    Seconds start = 0;
+    int loose = 0; ///< GPUs free throughout beside the block: the fewer the tighter
+    int node = 0;
+    Seconds end = 0; ///< kNever for no end
+
+    auto operator<=>(const Gap&) const = default;
+};
+
+class Gaps {
+public:
+    /// An index for blocks of these sizes (each 1 … kMaxGpusPerNode, ascending).
+    Gaps(std::vector<int> sizes, Block rule, const Timeline& timeline);
+
+    [[nodiscard]] bool knows(int size) const noexcept { return slot(size) >= 0; }
+
+    /// The node's share of the index again, after its timeline changed.
+    void update(const Timeline& timeline, int node);
+
+    /// Calls visit(gap) for gaps of the size with room for `length` after `from`, until no other
+    /// one can begin sooner than the start that visit() returned last (kNever: none yet).  Of the
+    /// gaps that begin at that very time each length's tightest is visited too.
+    template <typename Visit>
+    void earliest_first(int size, Seconds from, Seconds length, Visit visit) const {
+        const auto& buckets = index_[static_cast<std::size_t>(slot(size))];
+        Seconds known = kNever;
+        for (std::size_t b = kBuckets; b-- > bucket_of(length);) {
+            for (const Gap& gap : buckets[b]) {
+                const Seconds start = std::max(gap.start, from);
+                if (start > known) {
+                    break;
+                }
+                if (gap.end - start < length) {
+                    continue;
+                }
+                const bool tie = start == known;
+                known = visit(gap);
+                if (tie || known <= start) {
+                    break; // the rest of the bucket begins no sooner
+                }
+            }
+        }
+    }
+
+    /// The gaps of one node for a size that the index knows, by start.
+    [[nodiscard]] const std::vector<Gap>& of(int node, int size) const noexcept {
+        return of_node_[static_cast<std::size_t>(node) * sizes_.size() +
+                        static_cast<std::size_t>(slot(size))];
+    }
+
+private:
+    static constexpr std::size_t kBuckets = 64;
+
+    [[nodiscard]] static std::size_t bucket_of(Seconds length) noexcept {
+        return length <= 0 ? 0
+                           : static_cast<std::size_t>(
+                                 std::bit_width(static_cast<std::uint64_t>(length)) - 1);
+    }
+    [[nodiscard]] int slot(int size) const noexcept {
+        return size >= 0 && size <= kMaxGpusPerNode ? slot_[static_cast<std::size_t>(size)] : -1;
+    }
+    void find(const std::vector<Segment>& segments, int node, int size,
+              std::vector<Gap>& found) const;
+
+    std::vector<int> sizes_;
+    std::array<int, kMaxGpusPerNode + 1> slot_{};
+    Block rule_;
+    std::vector<std::array<std::set<Gap>, kBuckets>> index_; ///< by size
+    std::vector<std::vector<Gap>> of_node_; ///< by node × size: what index_ has of it
+};
+
+} // namespace foresight
