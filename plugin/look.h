@@ -35,6 +35,7 @@ typedef struct {
 	uint64_t node_cpus;		/* most */
 	uint64_t node_memory;		/* least */
 	bool odd;			/* nodes that the model cannot choose among by itself */
+	const char *unusable;		/* why none of its nodes can be had, NULL: some can */
 	bool shares_reservation;	/* of parts of nodes, which a stand-in job holds */
 } look_class_t;
 

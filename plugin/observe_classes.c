@@ -194,6 +194,7 @@ static void fill_class(look_t *look, look_class_t *class, job_record_t *job, par
 	int32_t *members = calloc(look->node_count + 1, sizeof(*members));
 	int64_t grace = look_grace(look, part);
 	size_t count = 0;
+	size_t up = 0;
 
 	if (!members) {
 		look->failed = true;
@@ -204,8 +205,13 @@ static void fill_class(look_t *look, look_class_t *class, job_record_t *job, par
 		if (!bit_test(nodes, look->nodes[i].slurm_index))
 			continue;
 		members[count++] = (int32_t)i;
+		up += look->nodes[i].closed_until != FS_NEVER;
 		measure(look, &look->nodes[i], class);
 	}
+	if (!count)
+		class->unusable = "no node meets its constraints";
+	else if (!up)
+		class->unusable = "its nodes are down or drained";
 	class->index = fs_snapshot_add_class(look->snapshot, members, count);
 	free(members);
 	if (class->index < 0)

@@ -205,6 +205,10 @@ static void add_option(look_t *look, fs_table_t *numbers, const job_queue_rec_t 
 	option->option.rank = rank;
 	option->option.cookie = (uint32_t)look->option_count;
 	fold_refusal(look, record->job_ptr, option);
+	if (class->unusable) {
+		option->refused = class->unusable;
+		option->refused_until = FS_NEVER;
+	}
 	add_record(look, record, option->option.cookie);
 	look->option_count++;
 	if (job->last)
@@ -411,7 +415,7 @@ static size_t usable_options(const look_t *look, const look_job_t *job, fs_optio
 		added->opaque = added->opaque || option->opaque;
 		if (option->refused && !all_refused)
 			continue;
-		if (!why || (option->refused && option->refused_until < retry)) {
+		if (!why || (option->refused && option->refused_until <= retry)) {
 			retry = option->refused_until;
 			why = option->refused;
 		}

@@ -175,7 +175,8 @@ static void by_job(sizes_t *sizes, fs_request *request)
 		/* Nothing but a CPU on each node. */
 		request->per_node.cpus = whole_cores(sizes, larger(ask->cpus_per_node, 1));
 	} else if (ask->nodes_max == 1 || gpus == 1) {
-		request->per_node.cpus = whole_cores(sizes, larger(sizes->cpus, ask->cpus_per_node));
+		request->per_node.cpus =
+			whole_cores(sizes, larger(sizes->cpus, ask->cpus_per_node));
 	} else {
 		/* Slurm spreads tasks as it likes; shares of the GPUs come near. */
 		request->chunk.cpus =

@@ -40,7 +40,7 @@ typedef struct {
 	bool task_takes_core;		/* --hint=nomultithread and its like */
 	/* memory */
 	bool memory_counts;		/* memory is a consumable resource */
-	uint64_t memory;		/* MiB for each node or CPU; 0 with memory_counts: all of a node */
+	uint64_t memory;		/* MiB a node or CPU; 0 with memory_counts: all of a node */
 	bool memory_per_cpu;
 	/* the nodes that it may use */
 	uint64_t threads_per_core;	/* the least of them; CPUs are handed out by whole cores */
