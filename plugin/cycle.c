@@ -27,9 +27,11 @@ enum role {
 	ROLE_SHADOW,	/* backfill; plans are published only */
 	ROLE_ACTIVE,	/* the plan */
 	ROLE_BACKFILL,	/* backfill, until the planner works again */
+	ROLE_WAIT,	/* nobody, until the planner works again: an application asked for it */
 };
 
-static const char *const role_names[] = { "none", "shadow", "active", "backfill" };
+static const char *const role_names[] = { "none", "shadow", "active", "backfill",
+					  "wait" };
 
 /* What was observed and planned last: published again when it is looked at and found the same. */
 typedef struct {
@@ -214,6 +216,21 @@ static bool layout_is_proven(fs_cycle_t *cycle)
 	return cycle->layout > 0;
 }
 
+/* Backfill knows nothing of the GPUs that are kept free: OnFailure=wait keeps it from them. */
+static bool must_wait_on_failure(const fs_cycle_t *cycle)
+{
+	int32_t count = fs_settings_app_count(cycle->settings);
+
+	for (int32_t app = 0; app < count; app++) {
+		fs_app_settings settings;
+
+		fs_settings_app(cycle->settings, app, &settings);
+		if (settings.wait_on_failure)
+			return true;
+	}
+	return false;
+}
+
 static enum role wanted_role(fs_cycle_t *cycle)
 {
 	bool allowed = guard_allows(cycle);
@@ -222,7 +239,9 @@ static enum role wanted_role(fs_cycle_t *cycle)
 		return ROLE_NONE;
 	if (cycle->view.mode != FS_MODE_ACTIVE || !allowed)
 		return ROLE_SHADOW;
-	return cycle->failover.handed_over ? ROLE_BACKFILL : ROLE_ACTIVE;
+	if (!cycle->failover.handed_over)
+		return ROLE_ACTIVE;
+	return must_wait_on_failure(cycle) ? ROLE_WAIT : ROLE_BACKFILL;
 }
 
 /* What was announced in active mode is taken back when it ends. */
@@ -256,6 +275,7 @@ static void take_role(fs_cycle_t *cycle, enum role role)
 	     role == ROLE_ACTIVE ? "active, the plan starts jobs"
 	     : role == ROLE_SHADOW ? "shadow, Slurm's backfill starts jobs"
 	     : role == ROLE_BACKFILL ? "Slurm's backfill, until planning works again"
+	     : role == ROLE_WAIT     ? "nobody, until planning works again (OnFailure=wait)"
 				     : "off");
 }
 
@@ -388,8 +408,10 @@ static void report(fs_cycle_t *cycle, bool good, const char *problem)
 	switch (fs_failover_report(&cycle->failover, good, time(NULL), cycle->view.interval)) {
 	case FS_FAILOVER_HANDED_OVER:
 		cycle->counters.handovers++;
-		error("foresight: %d plans in a row failed (%s): Slurm's backfill takes over "
-		      "until planning works again", cycle->failover.max_failures, problem);
+		error("foresight: %d plans in a row failed (%s): %s until planning works again",
+		      cycle->failover.max_failures, problem,
+		      must_wait_on_failure(cycle) ? "no job is started"
+						  : "Slurm's backfill takes over");
 		break;
 	case FS_FAILOVER_RECOVERED:
 		info("foresight: planning works again");

@@ -230,7 +230,7 @@ void write_mode(OpenMetrics& text, const std::string& mode) {
     text.family("foresight_mode", "stateset", "",
                 "Who schedules: the plan, or Slurm's backfill with the plan only published "
                 "(shadow) or after failures (backfill)");
-    for (const char* state : {"active", "shadow", "backfill"}) {
+    for (const char* state : {"active", "shadow", "backfill", "wait"}) {
         text.sample("foresight_mode", {{"foresight_mode", state}}, mode == state ? 1 : 0);
     }
 }

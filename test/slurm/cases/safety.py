@@ -16,7 +16,7 @@ PLAIN = {"None", "Resources", "Priority"}
 
 def _mode(bench):
     metrics = bench.metrics()
-    return next((mode for mode in ("active", "shadow", "backfill")
+    return next((mode for mode in ("active", "shadow", "backfill", "wait")
                  if metrics.get(f'foresight_mode{{foresight_mode="{mode}"}}') == 1), None)
 
 
@@ -218,6 +218,21 @@ def failing_planner(bench):
 def hanging_planner(bench):
     """Plans that never end are cancelled, and count as failures."""
     _fails(bench, "overrun:3", 40)
+
+
+@case(SAFETY)
+def failing_planner_waits(bench):
+    """OnFailure=wait: nobody starts a job until planning works, then the plan does."""
+    bench.foresight_conf(bench.original() + "MaxFailures=2\nPlanBudget=100\n"
+                         "Realtime=chat QOS=chat Gpus=1 OnFailure=wait\n")
+    bench.set_conf("SchedulerParameters", "sched_interval=-1,defer,bf_interval=1")
+    _restart_fresh(bench, FORESIGHT_TEST_FAIL="error:5")
+    job = bench.submit("--gres=gpu:1", seconds=0)
+    _wait_mode(bench, "wait", 20)
+    expect(bench.state(job) == "PENDING", f"nobody schedules, yet: {bench.state(job)}")
+    bench.wait_done(job, timeout=60)
+    _wait_mode(bench, "active", 20)
+    expect("OnFailure=wait" in bench.log(), "the log says that nobody schedules")
 
 
 @case(SAFETY)
