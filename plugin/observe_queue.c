@@ -3,8 +3,8 @@
  *
  * Slurm decides which jobs are eligible (holds, dependencies, begin times, partitions, array
  * tasks) and in which order; a record of its queue is an option of the job that it belongs to.
- * Jobs that wait for nothing but their begin time are added behind it, so that they are planned
- * and the plugin wakes in time.
+ * Jobs that wait for nothing but their begin time or their array's %N are added behind it, so that
+ * they are planned and the plugin wakes in time.
  *
  * Three passes: look_at_queue() reads the records and asks Slurm for nodes, look_prepare_jobs()
  * adds limits and tags under the association manager's locks, which must not be held in the
@@ -255,14 +255,20 @@ static int64_t begin_of(const look_t *look, const job_record_t *job)
 	return job->details->begin_time > look->now ? (int64_t)job->details->begin_time : 0;
 }
 
-/* Waits for its begin time, in the horizon, and for nothing else. */
-static bool waits_for_time(const look_t *look, const job_record_t *job)
+/* Waits for its begin time in the horizon, or for other tasks of its array to end (%N), and for
+ * nothing else. */
+static bool waits_its_turn(const look_t *look, const job_record_t *job)
 {
 	const fs_job_details_t *details = job->details;
+	bool later;
 
-	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) && details && job->priority &&
-	       details->begin_time > look->now && details->begin_time < look->horizon_end &&
-	       !details->dependency && !(details->depend_list && list_count(details->depend_list));
+	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !details || !job->priority ||
+	    details->dependency || (details->depend_list && list_count(details->depend_list)))
+		return false;
+	later = details->begin_time > look->now && details->begin_time < look->horizon_end;
+	/* build_job_queue() has just written this reason. */
+	return later || (job->state_reason == WAIT_ARRAY_TASK_LIMIT &&
+			 details->begin_time <= look->now);
 }
 
 static void append_later(fs_list_t *queue, job_record_t *job, part_record_t *part)
@@ -285,7 +291,7 @@ static void append_later(fs_list_t *queue, job_record_t *job, part_record_t *par
 	list_append(queue, record);
 }
 
-/* Jobs whose time has not come stand last: Slurm gives them no place before that. */
+/* They stand last: Slurm gives them no place before that. */
 static void append_all_later(const look_t *look, fs_list_t *queue)
 {
 	fs_list_iterator_t *at = list_iterator_create(job_list);
@@ -295,7 +301,7 @@ static void append_all_later(const look_t *look, fs_list_t *queue)
 		fs_list_iterator_t *parts;
 		part_record_t *part;
 
-		if (!waits_for_time(look, job))
+		if (!waits_its_turn(look, job))
 			continue;
 		if (!job->part_ptr_list) {
 			if (job->part_ptr)
@@ -310,7 +316,7 @@ static void append_all_later(const look_t *look, fs_list_t *queue)
 	list_iterator_destroy(at);
 }
 
-static void read_records(look_t *look, fs_list_t *queue)
+static void read_records(look_t *look, fs_list_t *queue, int64_t eligible)
 {
 	fs_table_t *numbers = fs_table_new();
 	fs_table_t *skipped = fs_table_new();
@@ -334,7 +340,7 @@ static void read_records(look_t *look, fs_list_t *queue)
 			continue;
 		}
 		add_option(look, numbers, record, rank);
-		if (!begin_of(look, record->job_ptr))
+		if (rank <= eligible)
 			mark_top(look, &computed_before, &tier, record, numbers);
 	}
 	list_iterator_destroy(at);
@@ -346,6 +352,7 @@ void look_at_queue(look_t *look)
 {
 	struct timespec start;
 	fs_list_t *queue;
+	int64_t eligible;
 	size_t count;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
@@ -354,12 +361,13 @@ void look_at_queue(look_t *look)
 		return;
 	look->out->truncated = elapsed_us(&start) >= build_timeout();
 	sort_job_queue(queue);
+	eligible = list_count(queue);
 	append_all_later(look, queue);
 	count = (size_t)list_count(queue);
 	look->options = calloc(count + 1, sizeof(*look->options));
 	look->out->records = calloc(count + 1, sizeof(*look->out->records));
 	if (look->options && look->out->records)
-		read_records(look, queue);
+		read_records(look, queue, eligible);
 	else
 		look->failed = true;
 	list_destroy(queue);
