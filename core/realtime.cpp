@@ -39,20 +39,61 @@ std::vector<int> hold_curve(const App& app, Realtime mode) {
 
 namespace {
 
+/// A GPU that an application with a swap cap holds at the start and may not lose before a step:
+/// applications that are planned earlier leave it alone until then.
+struct Claim {
+    int app = 0;
+    int node = 0;
+    GpuMask gpu = 0;
+    int until = 0; ///< step
+};
+
+/// What each application with a cap keeps of its first GPUs while it follows its curve down,
+/// giving up from the low end of the line.
+std::vector<Claim> claims_of(const Snapshot& snapshot, Realtime mode) {
+    std::vector<Claim> claims;
+    for (std::size_t a = 0; a < snapshot.apps.size(); ++a) {
+        const App& app = snapshot.apps[a];
+        if (!app.held || app.max_swap >= kUnlimited) {
+            continue;
+        }
+        const std::vector<int> curve = hold_curve(app, mode);
+        int left = count_gpus(*app.held); // the rank, from the high end, of the GPU looked at
+        std::size_t step = 0;
+        for (const auto& [node, gpus] : *app.held) {
+            for (GpuMask rest = gpus; rest != 0; rest &= rest - 1, --left) {
+                while (step < curve.size() && curve[step] >= left) {
+                    ++step;
+                }
+                claims.push_back(
+                    {static_cast<int>(a), node, rest & (~rest + 1), static_cast<int>(step)});
+            }
+        }
+    }
+    return claims;
+}
+
 /// Plans the holds of one application, step by step.
 class Holder {
 public:
     Holder(const Snapshot& snapshot, int index, const std::vector<Placement>& own,
-           const Profile& profile)
+           const std::vector<Claim>& claims, const Profile& profile)
         : snapshot_(snapshot), app_(snapshot.apps[static_cast<std::size_t>(index)]), index_(index),
-          own_(own), timeline_(profile.timeline()), closures_(snapshot),
+          own_(own), claims_(claims), timeline_(profile.timeline()), closures_(snapshot),
           node_class_(app_.node_class), now_(snapshot.nodes.size(), 0),
-          mine_(snapshot.nodes.size(), 0) {
+          mine_(snapshot.nodes.size(), 0), claimed_(snapshot.nodes.size(), 0) {
         if (node_class_ >= 0) {
             nodes_ = snapshot.classes[static_cast<std::size_t>(node_class_)].nodes;
         } else {
             nodes_.resize(snapshot.nodes.size());
             std::iota(nodes_.begin(), nodes_.end(), 0);
+        }
+        closed_.resize(snapshot.nodes.size());
+        if (node_class_ >= 0) {
+            for (const Closure& closure :
+                 snapshot.classes[static_cast<std::size_t>(node_class_)].closures) {
+                closed_[static_cast<std::size_t>(closure.node)].push_back(closure);
+            }
         }
         if (app_.held) {
             for (const auto& [node, gpus] : *app_.held) {
@@ -63,6 +104,8 @@ public:
 
     Hold plan(const std::vector<int>& curve) {
         curve_ = &curve;
+        losses_.assign(curve.size() + 1, 0);
+        count_first_losses();
         Hold hold;
         hold.steps.reserve(curve.size());
         for (step_ = 0; step_ < static_cast<int>(curve.size()); ++step_) {
@@ -105,7 +148,8 @@ private:
         if (node_class_ >= 0 && closures_.clear_of(node_class_, node, from, until) > from) {
             return own;
         }
-        const Window free = timeline_.window(node, from, until);
+        Window free = timeline_.window(node, from, until);
+        free.gpus &= ~claimed_[static_cast<std::size_t>(node)];
         std::int64_t room = std::popcount(free.gpus);
         room = app_.per_gpu.cpus > 0
                    ? std::min(room, std::max<std::int64_t>(0, free.cpus) / app_.per_gpu.cpus)
@@ -125,6 +169,53 @@ private:
             }
         }
         return chosen;
+    }
+
+    /// GPUs that others may not lose yet.
+    void find_claimed() {
+        std::fill(claimed_.begin(), claimed_.end(), GpuMask{0});
+        for (const Claim& claim : claims_) {
+            if (claim.app != index_ && claim.until > step_) {
+                claimed_[static_cast<std::size_t>(claim.node)] |= claim.gpu;
+            }
+        }
+    }
+
+    /// The first step from this one on in which a GPU cannot be held; the horizon's length for
+    /// none.  (That CPUs or memory run out is not foreseen.)
+    [[nodiscard]] int lost_at(int node, GpuMask gpu) const {
+        const int steps = static_cast<int>(curve_->size());
+        const std::vector<Segment>& segments = timeline_.segments(node);
+        int lost = steps;
+        for (std::size_t i = timeline_.at(node, begin_of(step_)); i < segments.size(); ++i) {
+            if ((segments[i].free.gpus & gpu) == 0) {
+                const Seconds step = std::max(segments[i].from, begin_of(step_)) / snapshot_.step;
+                lost = static_cast<int>(std::min<Seconds>(step, steps));
+                break;
+            }
+        }
+        for (const Closure& closure : closed_[static_cast<std::size_t>(node)]) {
+            const Seconds from = std::max(closure.from, begin_of(step_));
+            if (closure.until > from) {
+                lost = static_cast<int>(std::min<Seconds>(from / snapshot_.step, lost));
+            }
+        }
+        return lost;
+    }
+
+    void count_first_losses() {
+        step_ = 0;
+        for (const int node : nodes_) {
+            for (GpuMask rest = now_[static_cast<std::size_t>(node)]; rest != 0; rest &= rest - 1) {
+                ++losses_[static_cast<std::size_t>(lost_at(node, rest & (~rest + 1)))];
+            }
+        }
+    }
+
+    /// May this GPU be taken, as far as the swaps of the step go in which it is lost again?
+    [[nodiscard]] bool can_be_lost(int lost) const {
+        return lost == static_cast<int>(curve_->size()) ||
+               losses_[static_cast<std::size_t>(lost)] < app_.max_swap;
     }
 
     /// GPUs that the application's own jobs hold when the step begins.
@@ -161,6 +252,7 @@ private:
     /// From the set before this step to the set in it.
     void advance() {
         find_own();
+        find_claimed();
         const std::vector<GpuMask> before = now_;
         const bool bounded = step_ > 0 || app_.held.has_value();
         for (const int node : nodes_) {
@@ -171,9 +263,7 @@ private:
         }
         const int wanted = (*curve_)[static_cast<std::size_t>(step_)];
         int count = held();
-        for (auto node = nodes_.begin(); node != nodes_.end() && count > wanted; ++node) {
-            count -= drop(*node, count - wanted);
-        }
+        count -= drop(count - wanted);
         std::int64_t budget = bounded ? app_.max_swap : kUnlimited;
         for (std::size_t node = 0; bounded && node < now_.size(); ++node) {
             budget -= std::popcount(before[node] ^ now_[node]);
@@ -184,17 +274,34 @@ private:
         }
     }
 
-    /// Gives up to `most` GPUs of the node back, the lowest first, never its own jobs'.
-    int drop(int node, int most) {
-        GpuMask& gpus = now_[static_cast<std::size_t>(node)];
-        GpuMask spare = gpus & ~mine_[static_cast<std::size_t>(node)];
-        int dropped = 0;
-        for (; spare != 0 && dropped < most; ++dropped) {
-            const GpuMask bit = spare & (~spare + 1);
-            gpus ^= bit;
-            spare ^= bit;
+    /// Gives `most` GPUs back, never its own jobs': first what is lost soonest anyway, then from
+    /// the low end of the line.
+    int drop(int most) {
+        if (most <= 0) {
+            return 0;
         }
-        return dropped;
+        struct Spare {
+            int lost;
+            int node;
+            GpuMask gpu;
+        };
+        std::vector<Spare> spares;
+        for (const int node : nodes_) {
+            GpuMask rest =
+                now_[static_cast<std::size_t>(node)] & ~mine_[static_cast<std::size_t>(node)];
+            for (; rest != 0; rest &= rest - 1) {
+                const GpuMask gpu = rest & (~rest + 1);
+                spares.push_back({lost_at(node, gpu), node, gpu});
+            }
+        }
+        std::stable_sort(spares.begin(), spares.end(),
+                         [](const Spare& a, const Spare& b) { return a.lost < b.lost; });
+        spares.resize(std::min(spares.size(), static_cast<std::size_t>(most)));
+        for (const Spare& spare : spares) {
+            now_[static_cast<std::size_t>(spare.node)] ^= spare.gpu;
+            --losses_[static_cast<std::size_t>(spare.lost)];
+        }
+        return static_cast<int>(spares.size());
     }
 
     /// Takes one GPU more, for rank `rank`: one that is free for as long as the rank is needed,
@@ -211,9 +318,15 @@ private:
     bool take_highest(int last) {
         for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
             GpuMask& gpus = now_[static_cast<std::size_t>(*node)];
-            if (const GpuMask more = available(*node, last) & ~gpus; more != 0) {
-                gpus |= GpuMask{1} << (std::bit_width(more) - 1);
-                return true;
+            for (GpuMask more = available(*node, last) & ~gpus; more != 0;) {
+                const GpuMask top = GpuMask{1} << (std::bit_width(more) - 1);
+                const int lost = lost_at(*node, top);
+                if (can_be_lost(lost)) {
+                    gpus |= top;
+                    ++losses_[static_cast<std::size_t>(lost)];
+                    return true;
+                }
+                more ^= top;
             }
         }
         return false;
@@ -223,12 +336,16 @@ private:
     const App& app_;
     int index_;
     const std::vector<Placement>& own_;
+    const std::vector<Claim>& claims_;
     const Timeline& timeline_;
     Closures closures_;
     int node_class_;
     std::vector<int> nodes_;
-    std::vector<GpuMask> now_;  ///< by node: held in the step
-    std::vector<GpuMask> mine_; ///< by node: GPUs of the application's own jobs in the step
+    std::vector<GpuMask> now_;     ///< by node: held in the step
+    std::vector<GpuMask> mine_;    ///< by node: GPUs of the application's own jobs in the step
+    std::vector<GpuMask> claimed_; ///< by node: GPUs that others keep in the step
+    std::vector<std::vector<Closure>> closed_; ///< by node: its closures in the class
+    std::vector<int> losses_; ///< by step: GPUs held now that cannot be held from it on
     const std::vector<int>* curve_ = nullptr;
     int step_ = 0;
     Hold kept_;
@@ -281,11 +398,12 @@ std::vector<Hold> plan_holds(const Snapshot& snapshot, Realtime mode,
         return snapshot.apps[static_cast<std::size_t>(a)].priority >
                snapshot.apps[static_cast<std::size_t>(b)].priority;
     });
+    const std::vector<Claim> claims = claims_of(snapshot, mode);
     std::vector<Hold> holds(snapshot.apps.size());
     for (const int index : order) {
         const App& app = snapshot.apps[static_cast<std::size_t>(index)];
         Hold& hold = holds[static_cast<std::size_t>(index)];
-        Holder holder(snapshot, index, own, profile);
+        Holder holder(snapshot, index, own, claims, profile);
         hold = holder.plan(hold_curve(app, mode));
         take_hold(snapshot, app, holder.kept(), profile.timeline());
     }
