@@ -5,12 +5,16 @@
  */
 #include "findings.hpp"
 
+extern "C" {
+#include "../../plugin/guard.h"
+}
 #include "io/demand.hpp"
 #include "io/error.hpp"
 #include "io/file.hpp"
 #include "io/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <sys/stat.h>
@@ -36,64 +40,28 @@ bool is_directory(const std::string& path) {
     return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-bool starts_with(std::string_view text, std::string_view start) {
-    return text.substr(0, start.size()) == start;
-}
+/// A site on which nothing keeps active mode from being possible.
+constexpr fs_site_t kFine{"sched_interval=-1,defer", "preempt/none", "select/cons_tres", false,
+                          false, false, false};
 
-/// SchedulerParameters as they ought to be: all that is there, and Slurm's start loop off.
-std::string mended_parameters(const SlurmConf& slurm) {
-    std::string line = "SchedulerParameters=";
-    for (const std::string& word : io::split(slurm.value("SchedulerParameters"), ',')) {
-        if (!starts_with(io::lower(word), "sched_interval=") && !io::equal_nocase(word, "defer")) {
-            line += io::printable(word) + ",";
-        }
-    }
-    return line + "sched_interval=-1,defer";
-}
-
-void check_parameters(const SlurmConf& slurm, Findings& findings) {
-    const std::vector<std::string> words = slurm.words("SchedulerParameters");
-    // Slurm reads the first one that it finds.
-    const auto interval = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-        return starts_with(word, "sched_interval=");
-    });
-    const bool off = interval != words.end() && *interval == "sched_interval=-1";
-    const bool defer = slurm.has_word("SchedulerParameters", "defer");
-    if (off && defer) {
-        findings.push_back({Level::note, "with defer, salloc -I and srun -I (--immediate) always "
-                                         "fail; tell users who call them", ""});
+/// Asks the plugin's own guard about one aspect at a time, so that all are told at once.
+void ask_guard(const fs_site_t& site, const std::string& place, Findings& findings) {
+    std::array<char, 4096> line{};
+    if (fs_guard_allows(&site, line.data(), line.size())) {
         return;
     }
-    std::string missing = off ? "" : "sched_interval=-1";
-    missing += defer ? "" : (missing.empty() ? "defer" : " and defer");
-    if (!defer && slurm.has_word("SchedulerParameters", "defer_batch")) {
-        missing += " (defer_batch is not defer: srun and salloc would still start at submission)";
+    // "slurm.conf needs KEY=VALUE (why)"
+    constexpr std::string_view file = "slurm.conf ";
+    constexpr std::string_view needs = "needs ";
+    std::string text = line.data();
+    std::string change;
+    if (text.compare(0, file.size(), file) == 0) {
+        text.erase(0, file.size());
     }
-    findings.push_back({Level::active,
-                        slurm.place("SchedulerParameters") + ": SchedulerParameters lacks " +
-                            missing + ": Slurm's own start loop would start jobs beside the plan",
-                        mended_parameters(slurm)});
-}
-
-void check_preemption(const SlurmConf& slurm, Findings& findings) {
-    if (const std::string type = slurm.value("PreemptType", "preempt/none");
-        !io::equal_nocase(type, "preempt/none")) {
-        findings.push_back({Level::active,
-                            slurm.place("PreemptType") + ": PreemptType=" + io::printable(type) +
-                                ": a start by plan must never preempt",
-                            "PreemptType=preempt/none"});
+    if (text.compare(0, needs.size(), needs) == 0) {
+        change = text.substr(needs.size(), text.find(" (") - needs.size());
     }
-    for (const std::string& word : slurm.words("PreemptMode")) {
-        if (word != "off") {
-            findings.push_back({Level::active,
-                                slurm.place("PreemptMode") + ": PreemptMode has " +
-                                    io::printable(word) + ": " +
-                                    (word == "gang" ? "gang scheduling" : "preemption") +
-                                    " is not supported",
-                                "PreemptMode=OFF"});
-            break;
-        }
-    }
+    findings.push_back({Level::active, place + ": " + text, change});
 }
 
 /// The first directory of PluginDir that has the file.
@@ -185,18 +153,38 @@ void check_publish_dir(const io::Settings& settings, Findings& findings) {
 
 void find_active_blockers(const SlurmConf& slurm, Findings& findings) {
     // Slurm 22.05 falls back to select/linear when the key is missing.
-    if (const std::string type = slurm.value("SelectType", "select/linear");
-        !io::equal_nocase(type, "select/cons_tres")) {
-        findings.push_back({Level::active,
-                            slurm.place("SelectType") + ": SelectType=" + io::printable(type) +
-                                ": the plan is carried out with select/cons_tres only",
-                            "SelectType=select/cons_tres"});
+    const std::string select = slurm.value("SelectType", "select/linear");
+    fs_site_t site = kFine;
+    site.select_type = select.c_str();
+    ask_guard(site, slurm.place("SelectType"), findings);
+
+    const std::string preempt = slurm.value("PreemptType", "preempt/none");
+    site = kFine;
+    site.preempt_type = preempt.c_str();
+    ask_guard(site, slurm.place("PreemptType"), findings);
+
+    site = kFine;
+    for (const std::string& word : slurm.words("PreemptMode")) {
+        site.gang = site.gang || word == "gang";
+        site.preempt_on = site.preempt_on || (word != "off" && word != "gang");
     }
-    check_preemption(slurm, findings);
-    check_parameters(slurm, findings);
-    if (const ConfSetting* front = slurm.find("FrontendName")) {
-        findings.push_back({Level::active, front->place + ": front end nodes are not supported",
-                            ""});
+    ask_guard(site, slurm.place("PreemptMode"), findings);
+
+    site = kFine;
+    site.front_ends = slurm.find("FrontendName") != nullptr;
+    ask_guard(site, slurm.place("FrontendName"), findings);
+
+    const std::string parameters = slurm.value("SchedulerParameters");
+    site = kFine;
+    site.scheduler_parameters = parameters.c_str();
+    ask_guard(site, slurm.place("SchedulerParameters"), findings);
+    if (slurm.has_word("SchedulerParameters", "defer")) {
+        findings.push_back({Level::note, "with defer, salloc -I and srun -I (--immediate) always "
+                                         "fail; tell users who call them", ""});
+    } else if (slurm.has_word("SchedulerParameters", "defer_batch")) {
+        findings.push_back({Level::note, slurm.place("SchedulerParameters") +
+                                             ": defer_batch is not defer: srun and salloc would "
+                                             "still start at submission", ""});
     }
 }
 

@@ -151,6 +151,15 @@ std::string unplaced_table(const Snapshot& snapshot, const Plan& plan, const Ter
     return text;
 }
 
+std::string legend(const Snapshot& snapshot, const Terminal& terminal) {
+    if (snapshot.apps.empty()) {
+        return ". idle\n";
+    }
+    constexpr int wide = 52;
+    const char* gap = terminal.width < wide ? "\n" : "   ";
+    return std::string(". idle") + gap + "# held for real time" + gap + "- held above demand\n";
+}
+
 void print_for_people(const Snapshot& snapshot, const Result& result) {
     const Terminal terminal = Terminal::of_stdout();
     const std::vector<Block> blocks = blocks_of(snapshot, result.plan);
@@ -162,9 +171,7 @@ void print_for_people(const Snapshot& snapshot, const Result& result) {
               << snapshot.steps << " steps of " << io::format_duration(snapshot.step)
               << ", policy " << result.plan.policy << "\n\n"
               << draw_grid(snapshot, result.plan, blocks, terminal);
-    std::cout << (snapshot.apps.empty() ? ". idle"
-                                        : ". idle   # held for real time   - held above demand")
-              << "\n\n"
+    std::cout << legend(snapshot, terminal) << "\n"
               << metrics_lines(snapshot, result) << (blocks.empty() ? "" : "\n")
               << jobs_table(snapshot, blocks, terminal)
               << unplaced_table(snapshot, result.plan, terminal);

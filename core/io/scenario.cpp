@@ -75,7 +75,6 @@ private:
     std::unordered_map<std::string, int> node_of_;
     std::unordered_set<std::string> job_ids_;
     std::map<int, GpuMask> running_gpus_; ///< of every running job
-    std::map<int, GpuMask> earlier_gpus_; ///< of those that started before step 0
     std::map<int, GpuMask> app_gpus_;     ///< held by applications before step 0
 };
 
@@ -213,9 +212,6 @@ void ScenarioParser::parse_running(const Reader& field, const Job& job) {
                   std::to_string(asked));
     }
     claim(gpus, masks, running_gpus_);
-    if (running.start < 0) {
-        claim(gpus, masks, earlier_gpus_);
-    }
     snapshot_.running.push_back(std::move(running));
 }
 
@@ -292,10 +288,9 @@ void ScenarioParser::parse_apps(const Reader& list) {
         App app = parse_app(item, names);
         if (const auto held = item.find("held")) {
             const std::map<int, GpuMask> masks = parse_gpus(*held);
+            std::map<int, GpuMask> by_jobs = running_gpus_;
             claim(*held, masks, app_gpus_);
-            // A job that starts at step 0 may take over what was held before it.
-            std::map<int, GpuMask> before = earlier_gpus_;
-            claim(*held, masks, before);
+            claim(*held, masks, by_jobs);
             GpuSet& set = app.held.emplace();
             for (const auto& [node, mask] : masks) {
                 if (mask != 0) {
