@@ -152,11 +152,27 @@ fs_cycle_t *fs_cycle_new(fs_planning_t *planning, const atomic_bool *stop)
 	return cycle;
 }
 
+/* What was announced in active mode is taken back when it ends. */
+static void withdraw(fs_cycle_t *cycle)
+{
+	const fs_observation_t *observation = &cycle->last.observation;
+	uint32_t *ids = calloc(observation->record_count + 1, sizeof(*ids));
+
+	for (size_t i = 0; ids && i < observation->record_count; i++)
+		ids[i] = observation->records[i].job_id;
+	if (ids)
+		fs_announce_withdraw(&fs_slurm_ops, ids, observation->record_count);
+	free(ids);
+}
+
 void fs_cycle_free(fs_cycle_t *cycle)
 {
 	if (!cycle)
 		return;
 	fs_stock_stop();
+	/* The next slurmctld may come without this plugin, and its state file has the reasons. */
+	if (cycle->role == ROLE_ACTIVE)
+		withdraw(cycle);
 	clear_result(&cycle->last);
 	fs_refusals_free(cycle->refusals);
 	fs_settings_free(cycle->settings);
@@ -242,19 +258,6 @@ static enum role wanted_role(fs_cycle_t *cycle)
 	if (!cycle->failover.handed_over)
 		return ROLE_ACTIVE;
 	return must_wait_on_failure(cycle) ? ROLE_WAIT : ROLE_BACKFILL;
-}
-
-/* What was announced in active mode is taken back when it ends. */
-static void withdraw(fs_cycle_t *cycle)
-{
-	const fs_observation_t *observation = &cycle->last.observation;
-	uint32_t *ids = calloc(observation->record_count + 1, sizeof(*ids));
-
-	for (size_t i = 0; ids && i < observation->record_count; i++)
-		ids[i] = observation->records[i].job_id;
-	if (ids)
-		fs_announce_withdraw(&fs_slurm_ops, ids, observation->record_count);
-	free(ids);
 }
 
 static void take_role(fs_cycle_t *cycle, enum role role)
@@ -407,6 +410,11 @@ static void report(fs_cycle_t *cycle, bool good, const char *problem)
 	}
 	switch (fs_failover_report(&cycle->failover, good, time(NULL), cycle->view.interval)) {
 	case FS_FAILOVER_HANDED_OVER:
+		if (cycle->role != ROLE_ACTIVE) {
+			error("foresight: %d plans in a row failed: %s",
+			      cycle->failover.max_failures, problem);
+			break;
+		}
 		cycle->counters.handovers++;
 		error("foresight: %d plans in a row failed (%s): %s until planning works again",
 		      cycle->failover.max_failures, problem,

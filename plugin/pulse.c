@@ -30,7 +30,8 @@ void fs_pulse_looked(fs_pulse_t *pulse, int64_t now_ms, int64_t took_ms, int64_t
 static bool moved(const fs_pulse_times_t *a, const fs_pulse_times_t *b)
 {
 	return a->jobs != b->jobs || a->nodes != b->nodes || a->parts != b->parts ||
-	       a->resvs != b->resvs || a->config != b->config || a->ends != b->ends;
+	       a->resvs != b->resvs || a->config != b->config ||
+	       a->submits != b->submits || a->ends != b->ends;
 }
 
 static bool any_since(const fs_pulse_times_t *times, time_t second)

@@ -22,7 +22,8 @@ typedef struct {
 	time_t parts;
 	time_t resvs;
 	time_t config;
-	uint64_t ends;	/* jobs that ended; only differences count */
+	uint64_t submits; /* jobs submitted, and ended: only differences count */
+	uint64_t ends;
 } fs_pulse_times_t;
 
 typedef struct {

@@ -298,6 +298,7 @@ fs_pulse_times_t fs_slurm_times(void)
 		.parts = __atomic_load_n(&last_part_update, __ATOMIC_RELAXED),
 		.resvs = __atomic_load_n(&last_resv_update, __ATOMIC_RELAXED),
 		.config = __atomic_load_n(&slurm_conf.last_update, __ATOMIC_RELAXED),
+		.submits = __atomic_load_n(&slurmctld_diag_stats.jobs_submitted, __ATOMIC_RELAXED),
 		.ends = (uint64_t)__atomic_load_n(&slurmctld_diag_stats.jobs_completed,
 						  __ATOMIC_RELAXED) +
 			__atomic_load_n(&slurmctld_diag_stats.jobs_canceled, __ATOMIC_RELAXED) +

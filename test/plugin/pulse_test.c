@@ -36,6 +36,9 @@ static void test_change(void)
 	CHECK(!fs_pulse_is_due(&pulse, &times, 103, 100)); /* not on the heels of the last */
 	CHECK(fs_pulse_is_due(&pulse, &times, 103, 250));
 	times.jobs = 90;
+	times.submits = 1;
+	CHECK(fs_pulse_is_due(&pulse, &times, 103, 250));
+	times.submits = 0;
 	times.ends = 1;
 	CHECK(fs_pulse_is_due(&pulse, &times, 103, 250));
 }
