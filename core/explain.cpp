@@ -37,6 +37,10 @@ public:
             found.push_back({.kind = ReasonKind::never_fits});
             return found;
         }
+        if (!decoder_.placer().fits_what_is_up(option)) {
+            found.push_back({.kind = ReasonKind::down});
+            return found;
+        }
         const Seconds first = std::max({snapshot_.now, job.submit, job.begin});
         if (first > snapshot_.now && job.begin > snapshot_.now) {
             found.push_back({.kind = ReasonKind::begin, .until = job.begin});

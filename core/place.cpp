@@ -520,21 +520,31 @@ std::vector<std::pair<int, int>> Placer::choose_largest(const Option& option) co
 bool Placer::ever_fits(const Option& option) {
     const auto [known, fresh] = ever_fits_.try_emplace({option.node_class, option.request}, false);
     if (fresh) {
-        known->second = fits_empty(option);
+        known->second = fits_empty(option, true);
     }
     return known->second;
 }
 
-bool Placer::fits_empty(const Option& option) const {
+bool Placer::fits_what_is_up(const Option& option) {
+    const auto [known, fresh] = fits_up_.try_emplace({option.node_class, option.request}, false);
+    if (fresh) {
+        known->second = fits_empty(option, false);
+    }
+    return known->second;
+}
+
+bool Placer::fits_empty(const Option& option, bool repaired) const {
     const Request& request = option.request;
     std::int64_t total = 0;
     int carrying = 0;
     bool one = false;
     for (const int node : class_of(option).nodes) {
-        const Window window = whole_window(node_at(node));
-        const int capacity = chunks_in(request, node_at(node), window);
-        one = one || (can_stand_alone(option) &&
-                      fits_alone(request, node_at(node), window, snapshot_.block));
+        Node info = node_at(node);
+        info.usable = repaired ? ~GpuMask{0} : info.usable;
+        const Window window = whole_window(info);
+        const int capacity = chunks_in(request, info, window);
+        one =
+            one || (can_stand_alone(option) && fits_alone(request, info, window, snapshot_.block));
         carrying += capacity > 0;
         total += capacity;
     }

@@ -34,8 +34,10 @@ public:
     [[nodiscard]] std::optional<Place> earliest(const Profile& profile, const Job& job,
                                                 const Option& option, Seconds from, Seconds latest);
 
-    /// Whether the request would fit on an empty cluster without closures.
+    /// Whether the request would fit on an empty cluster without closures, every GPU healthy.
     [[nodiscard]] bool ever_fits(const Option& option);
+    /// The same on the GPUs that are healthy now.
+    [[nodiscard]] bool fits_what_is_up(const Option& option);
 
     /// Nodes of the option's class on which `planned` takes nothing in [from, until) that `running`
     /// does not: there the resource manager may choose for itself without breaking the plan.
@@ -79,7 +81,7 @@ private:
     choose_whole_neighbours(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>> choose_neighbours(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>> choose_largest(const Option& option) const;
-    [[nodiscard]] bool fits_empty(const Option& option) const;
+    [[nodiscard]] bool fits_empty(const Option& option, bool repaired) const;
     [[nodiscard]] bool can_stand_alone(const Option& option) const noexcept;
     [[nodiscard]] bool must_stand_alone(const Option& option) const noexcept;
     [[nodiscard]] const NodeClass& class_of(const Option& option) const noexcept {
@@ -95,6 +97,7 @@ private:
     std::vector<std::vector<bool>> member_;             ///< by class and node
     std::vector<int> largest_;                          ///< by class: GPUs of its largest node
     std::map<std::pair<int, Request>, bool> ever_fits_; ///< what ever_fits() found
+    std::map<std::pair<int, Request>, bool> fits_up_;   ///< what fits_what_is_up() found
     std::vector<Step> steps_;                           ///< scratch of spread()
     std::vector<int> capacity_;                         ///< scratch: chunks that each node carries
     std::uint64_t work_ = 0;

@@ -66,6 +66,8 @@ const char* name_of(ReasonKind kind) noexcept {
         return "beyond-horizon";
     case ReasonKind::never_fits:
         return "never-fits";
+    case ReasonKind::down:
+        return "down";
     case ReasonKind::not_reached:
         return "not-reached";
     }
@@ -97,6 +99,8 @@ std::string describe(const Reason& reason, const Snapshot& snapshot) {
         return "Slurm would not start it: " + reason.text + ".";
     case ReasonKind::beyond_horizon:
         return "It has no place before the plan's horizon ends.";
+    case ReasonKind::down:
+        return "Nodes that it needs are down or drained.";
     case ReasonKind::never_fits:
         return "It asks for more than the nodes it may use have.";
     case ReasonKind::not_reached:
@@ -129,6 +133,8 @@ std::string brief(const Reason& reason, const Snapshot& snapshot) {
         return listed("refused: " + reason.text);
     case ReasonKind::beyond_horizon:
         return "beyond the horizon";
+    case ReasonKind::down:
+        return "nodes down or drained";
     case ReasonKind::never_fits:
         return "never fits";
     case ReasonKind::not_reached:

@@ -24,6 +24,7 @@ enum class ReasonKind {
     refused,        ///< the resource manager would not start it lately (`text`)
     beyond_horizon, ///< no place before the horizon ends
     never_fits,     ///< asks for more than its nodes have
+    down,           ///< would fit, but nodes or GPUs that it needs are not up
     not_reached,    ///< the planner stopped before it came to this job
 };
 

@@ -217,6 +217,13 @@ void reasons_name_what_is_in_the_way() {
     CHECK_INT(plan.waits[0][0].until, 100);
     CHECK(plan.unplaced[0].reasons[0].kind == ReasonKind::never_fits);
 
+    Snapshot broken = test::grid(2, 4, 4);
+    broken.nodes[1].usable = 0;
+    broken.jobs = {test::job("wide", 8, 10)};
+    const Plan down = plan_with(broken, "conservative");
+    REQUIRE(down.unplaced.size() == 1);
+    CHECK(down.unplaced[0].reasons[0].kind == ReasonKind::down);
+
     Snapshot kept = test::grid(1, 4, 4);
     App app;
     app.id = "chat";
