@@ -9,7 +9,7 @@
  *
  * For tests only: the environment variable FORESIGHT_TEST_FAIL, read when the plugin is loaded,
  * makes the first plans fail: "error:3" (three plans fail at once), "overrun:2" (two plans hang
- * until they are cancelled).  A line in the log says so.
+ * until they are cancelled).  The problem that is reported then names the variable.
  */
 #ifndef FORESIGHT_PLANNING_H
 #define FORESIGHT_PLANNING_H
