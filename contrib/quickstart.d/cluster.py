@@ -134,6 +134,7 @@ class Cluster:
         self._daemons = {}
         self._guardian = None
         self._running = False
+        self.early_files = {}  # name → text: further files for etc/ before the daemons start
         self.directory = None
         self.user = pwd.getpwuid(os.getuid()).pw_name
 
@@ -292,6 +293,8 @@ class Cluster:
         self.write(f"{etc}/cgroup.conf", slurmconf.cgroup_conf(slurm_version()))
         if self._foresight_conf is not None:
             self.write(self.foresight_conf, self._foresight_conf)
+        for name, text in self.early_files.items():
+            self.write(f"{etc}/{name}", text)
         if self.accounting:
             self.write(f"{etc}/slurmdbd.conf", slurmconf.slurmdbd_conf(
                 self.paths, self.ports, self.user, self._address, self._strict), 0o600)
