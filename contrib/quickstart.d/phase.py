@@ -10,7 +10,7 @@ import time
 import grid
 import report
 import workload
-from cluster import Cluster
+from cluster import Cluster, ClusterError
 
 # The service's partition is above the other, so that no batch job stands before its replicas,
 # and sched/builtin goes by order of arrival inside each.
@@ -21,10 +21,9 @@ FORESIGHT_CONF = """\
 # The demo's foresight.conf.  An hour of the demo's day is {hour:g} s.
 Mode=active
 Horizon=00:10:00
-Step={step}
-Interval=00:00:05
+Step=00:00:{step:02d}
 # The demo's jobs end by themselves before their limits; where they may not, leave the default.
-EndGrace=2
+EndGrace=00:00:02
 
 # The service: GPUs are kept free for it, as many as the curve says and no more.
 Realtime=chat QOS=rt Priority={priority} MaxSwap={swap} Demand=file File=curve.csv
@@ -36,7 +35,7 @@ Realtime=chat QOS=rt Priority={priority} MaxSwap={swap} Demand=file File=curve.c
 def foresight_conf(hour, gpus):
     weights = sorted(set(workload.PRIORITIES), reverse=True)
     return FORESIGHT_CONF.format(
-        hour=hour, step=max(1, round(hour)), priority=workload.SERVICE_PRIORITY,
+        hour=hour, step=min(59, round(hour)), priority=workload.SERVICE_PRIORITY,
         swap=max(2, gpus // 8)) + "".join(f"Weight={w} QOS=p{w}\n" for w in weights)
 
 
@@ -102,6 +101,26 @@ class Phase:
             own = [node.name for node in self.cluster.nodes[-nodes:]]
             self.cluster.reservation("chat", ",".join(own))
             self.reserved = frozenset(own)
+
+    def check_active(self):
+        """Raises when the plugin does not schedule: Slurm's backfill, in its place, would."""
+        path = f"{self.cluster.paths['state']}/foresight/metrics.prom"
+        if self.cluster.scheduler not in ("foresight", "drop-in"):
+            return
+
+        def active():
+            try:
+                with open(path, encoding="utf-8") as file:
+                    return re.search(r'mode="active"\}? 1|mode="active".* 1$', file.read(), re.M)
+            except FileNotFoundError:
+                return False
+
+        try:
+            self.cluster.wait_for(active, 20, "")
+        except ClusterError:
+            said = [line for line in self.cluster.log_text().splitlines() if "foresight:" in line]
+            raise ClusterError("sched/foresight is not in active mode\n" +
+                               "\n".join(said[-5:])) from None
 
     def begin(self, begin):
         """The day begins at `begin` (seconds since the epoch): submissions follow by themselves."""
