@@ -91,10 +91,14 @@ def watch(phases, hours, hour, display):
     begin = int(time.time()) + 2
     for phase in phases:
         phase.begin(begin)
-    length = hours * hour
+    length, checked_active = hours * hour, False
     while time.time() < begin + length:
         share = (time.time() - begin) / length
         display.show([phase.observe() for phase in phases], share)
+        if not checked_active and time.time() > begin + 8:
+            for phase in phases:
+                phase.check_active()
+            checked_active = True
         time.sleep(max(0.0, min(1.0, begin + length - time.time())))
     display.show([phase.observe() for phase in phases], 1.0)
 
@@ -117,7 +121,7 @@ def run(options, batch, curve, out):
             print(flush=True)
             watch(turn, len(curve), options.hour, Display(options.plain))
             for phase in turn:
-                phase.result = phase.rows()
+                phase.result, phase.said = phase.rows(), phase.remarks()
                 phase.save(out)
                 phase.stop()
     finally:
@@ -156,7 +160,8 @@ def conclude(phases, batch, curve, options, out):
     titles = (BASELINES[options.baseline][1],
               "foresight" if options.after != "backfill" else "backfill")
     lines = ["", *workload.describe(batch, curve, options.hour, gpus), f"Seed {options.seed}.", "",
-             *report.table(*both, titles), "", *report.LEGEND]
+             *report.table(*both, titles), "", *report.LEGEND,
+             *(line for phase in phases for line in phase.said)]
     data = record(phases, curve, options)
     data["figures"] = dict(zip(("before", "after"), both))
     text = "\n".join(lines[1:]) + "\n"

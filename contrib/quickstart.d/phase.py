@@ -65,16 +65,16 @@ class Phase:
         self.jobs = sorted([*workload.service_jobs(curve, options.hour), *batch],
                             key=lambda job: (job.submit, job.kind != "service"))
         self._kinds = {job.name: job.kind for job in self.jobs}
-        ours = scheduler in ("foresight", "drop-in")
+        self.ours = scheduler in ("foresight", "drop-in")
         stock = {"backfill": "bf_interval=1,bf_resolution=1,batch_sched_delay=0,"
                              "sched_min_interval=0"}
         self.cluster = Cluster(
             options.nodes, gpus=options.gpus, scheduler=scheduler, accounting=True,
-            plugin_dir=options.plugin_dir if ours else None,
+            plugin_dir=options.plugin_dir if self.ours else None,
             foresight_conf=foresight_conf(options.hour, options.nodes * options.gpus)
-            if ours else None,
+            if self.ours else None,
             partitions=PARTITIONS,
-            scheduler_parameters=None if ours else
+            scheduler_parameters=None if self.ours else
             stock.get(scheduler, "batch_sched_delay=0,sched_min_interval=0"),
             keep=options.keep)
         self.placements = {}   # job's name → [(node, gpu)], as seen
@@ -86,7 +86,7 @@ class Phase:
 
     def start(self):
         """The cluster, its QOS and, where there is one, the reservation."""
-        if self.cluster.scheduler in ("foresight", "drop-in"):
+        if self.ours:
             # The true curve follows when the day begins; without any the plugin would complain.
             self.cluster.early_files["curve.csv"] = curve_csv(self._curve, time.time(), self._hour)
         self.cluster.start()
@@ -102,29 +102,32 @@ class Phase:
             self.cluster.reservation("chat", ",".join(own))
             self.reserved = frozenset(own)
 
+    def metric(self, name):
+        """A value of the plugin's metrics.prom, None when there is none."""
+        path = f"{self.cluster.paths['state']}/foresight/metrics.prom"
+        try:
+            with open(path, encoding="utf-8") as file:
+                found = re.search(rf"^{re.escape(name)} (\S+)$", file.read(), re.M)
+                return float(found.group(1)) if found else None
+        except FileNotFoundError:
+            return None
+
     def check_active(self):
         """Raises when the plugin does not schedule: Slurm's backfill, in its place, would."""
-        path = f"{self.cluster.paths['state']}/foresight/metrics.prom"
-        if self.cluster.scheduler not in ("foresight", "drop-in"):
+        if not self.ours or self.metric('foresight_mode{foresight_mode="active"}') == 1:
             return
+        said = [line for line in self.cluster.log_text().splitlines() if "foresight:" in line]
+        raise ClusterError("sched/foresight does not schedule:\n" + "\n".join(said[-5:]))
 
-        def active():
-            try:
-                with open(path, encoding="utf-8") as file:
-                    return re.search(r'mode="active"\}? 1|mode="active".* 1$', file.read(), re.M)
-            except FileNotFoundError:
-                return False
-
-        try:
-            self.cluster.wait_for(active, 20, "")
-        except ClusterError:
-            said = [line for line in self.cluster.log_text().splitlines() if "foresight:" in line]
-            raise ClusterError("sched/foresight is not in active mode\n" +
-                               "\n".join(said[-5:])) from None
+    def remarks(self):
+        """What a reader of the figures must know of this run."""
+        handovers = self.metric("foresight_handovers_total") if self.ours else 0
+        return [f"Planning failed and Slurm's backfill took over, times: {handovers:.0f}."] \
+            if handovers else []
 
     def begin(self, begin):
         """The day begins at `begin` (seconds since the epoch): submissions follow by themselves."""
-        if self.cluster.scheduler in ("foresight", "drop-in"):
+        if self.ours:
             self.cluster.write(f"{self.cluster.paths['etc']}/curve.csv",
                                curve_csv(self._curve, begin, self._hour))
         self.window = (begin, begin + len(self._curve) * self._hour)

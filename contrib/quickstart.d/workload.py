@@ -2,7 +2,8 @@
 """The demo's workload: one day of a GPU cluster, drawn from a seed.  Pure: no clock, no cluster.
 
 An hour of that day passes in `hour` real seconds (12: a day in 4:48).  Slurm's time limits are
-whole minutes, so a minute stands for five hours, and limits are rough, as people's are.
+whole minutes, so a minute stands for five hours; a job's limit is drawn first, and the job runs
+for a part of it, as people ask for more time than they need.
 """
 
 import math
@@ -16,15 +17,16 @@ SERVICE_GPUS = 64
 REPLICA_GPUS = 2
 SERVICE_PRIORITY = 8
 
-# (class, share of the jobs, GPUs drawn from, shortest and longest run in hours of the day)
+# (class, share of the jobs, GPUs drawn from, limits drawn from, in minutes at 12 s an hour)
 CLASSES = (
-    ("training", 0.2, (4, 8, 8, 16), (5.0, 13.5)),
-    ("batch", 0.5, (1, 2, 2, 4), (2.0, 9.0)),
-    ("quantisation", 0.3, (1, 1, 2), (1.5, 4.5)),
+    ("training", 0.2, (4, 8, 8, 16), (2, 3)),
+    ("batch", 0.5, (1, 2, 2, 4), (1, 1, 2)),
+    ("quantisation", 0.3, (1, 1, 2), (1,)),
 )
+LIMIT_HOUR = 12
 PRIORITIES = (1, 1, 2, 3, 5, 8)
-ASKED_TOO_MUCH = (1.0, 1.5)  # a limit is the run times a factor drawn from this, in whole minutes
-SPARE_SECONDS = 5            # at least, from a job's end to its limit: it must not be cut short
+RUNS_FOR = (0.5, 0.92)       # of its limit
+SPARE_SECONDS = 4            # of a replica, from its end to its limit: it must not be cut short
 LOAD = 1.05                  # GPU time asked for, over what the service leaves free
 BACKLOG = 0.45               # share of the jobs that wait already when the day begins
 LAST_ARRIVAL = 17.0          # hour after which none comes
@@ -73,12 +75,12 @@ def service_jobs(curve, hour):
 
 
 def _draw(rng, number, node_gpus, hour):
-    kind, _, sizes, (low, high) = rng.choices(CLASSES, [share for _, share, _, _ in CLASSES])[0]
+    kind, _, sizes, limits = rng.choices(CLASSES, [share for _, share, _, _ in CLASSES])[0]
     gpus = rng.choice(sizes)
     if gpus > node_gpus:
         gpus -= gpus % node_gpus  # whole nodes
-    seconds = max(1, round(rng.uniform(low, high) * hour))
-    limit = _minutes(seconds * rng.uniform(*ASKED_TOO_MUCH))
+    limit = max(1, round(rng.choice(limits) * hour / LIMIT_HOUR))
+    seconds = round(60 * limit * rng.uniform(*RUNS_FOR))
     submit = 0.0 if rng.random() < BACKLOG else rng.uniform(0, LAST_ARRIVAL) * hour
     return Job(f"{kind}-{number:02d}", kind, gpus, rng.choice(PRIORITIES), round(submit, 1),
                seconds, limit)
