@@ -27,7 +27,7 @@ LIMIT_HOUR = 12
 PRIORITIES = (1, 1, 2, 3, 5, 8)
 RUNS_FOR = (0.5, 0.92)       # of its limit
 SPARE_SECONDS = 4            # of a replica, from its end to its limit: it must not be cut short
-LOAD = 1.05                  # GPU time asked for, over what the service leaves free
+LOAD = 1.25                  # GPU time asked for, over what the service leaves free
 BACKLOG = 0.45               # share of the jobs that wait already when the day begins
 LAST_ARRIVAL = 17.0          # hour after which none comes
 
