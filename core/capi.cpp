@@ -290,6 +290,7 @@ fs_snapshot* fs_snapshot_new(int64_t now, int64_t step, int32_t steps) {
     handle->snapshot.now = now - handle->origin;
     handle->snapshot.block = Block::any;
     handle->snapshot.fit = Fit::may_overrun;
+    handle->snapshot.value.decay_end = 0.5;
     handle->hash = 0xcbf29ce484222325ULL;
     return handle;
 }
@@ -356,7 +357,10 @@ int32_t fs_snapshot_add_running(fs_snapshot* snapshot, const fs_running* from) {
         job.app = from->app;
         job.start = std::min<Seconds>(snapshot->relative(from->start), snapshot->snapshot.now);
         // A job past its end is about to go; until it has, its resources are not there.
-        job.end = std::max(snapshot->relative(from->end), snapshot->snapshot.now + kOverdue);
+        job.end = snapshot->relative(from->end);
+        if (job.end <= snapshot->snapshot.now) {
+            job.end = snapshot->snapshot.now + kOverdue;
+        }
         for (std::size_t i = 0; i < from->share_count; ++i) {
             const fs_share& share = from->shares[i];
             hash.add(std::int64_t{share.node})

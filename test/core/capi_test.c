@@ -5,6 +5,7 @@
 #include "foresight.h"
 #include "harness.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const int64_t kNow = 1790000123;
@@ -81,6 +82,64 @@ static void test_decisions(void)
 	fs_plan_get_stats(plan, &stats);
 	CHECK_INT(stats.placed, 2);
 	CHECK_INT(stats.starts_now, 1);
+	fs_plan_free(plan);
+	fs_snapshot_free(snapshot);
+}
+
+/* Where both nodes are busy until `end`, when does a job start that needs one? */
+static int64_t start_after(int64_t end)
+{
+	fs_snapshot *snapshot = two_nodes();
+	const fs_share shares[] = {{0, 0xff, 8, 0}, {1, 0xff, 8, 0}};
+	const fs_running running = {.id = "9", .priority = 1, .app = -1, .start = kNow - 50,
+				    .end = end, .shares = shares, .share_count = 2};
+	fs_decision decision;
+
+	fs_snapshot_add_running(snapshot, &running);
+	add_job(snapshot, "next", 1, 8, 600, 1, false);
+	fs_plan *plan = plan_of(snapshot);
+	fs_plan_get(plan, 0, &decision);
+	fs_plan_free(plan);
+	fs_snapshot_free(snapshot);
+	return decision.start;
+}
+
+/* An end soon is taken as it is; only a job past its end gets another minute. */
+static void test_ends_soon(void)
+{
+	CHECK_INT(start_after(kNow + 1), kNow + 1);
+	CHECK_INT(start_after(kNow + 59), kNow + 59);
+	CHECK_INT(start_after(kNow), kNow + 60);
+	CHECK_INT(start_after(kNow - 500), kNow + 60);
+}
+
+/* Where everything fits into the horizon, what is worth more still comes first. */
+static void test_worth_comes_first(void)
+{
+	fs_snapshot *snapshot = two_nodes();
+	const fs_plan_options options = {.policy = "foresight", .budget = 300000};
+	fs_decision decision;
+
+	for (uint32_t key = 1; key <= 12; key++) {
+		char id[16];
+		snprintf(id, sizeof(id), "j%u", (unsigned)key);
+		fs_option option = {
+			.request = {.chunk = {1, 1, 0}, .chunks = key % 5 == 0 ? 16 : 8,
+				    .nodes_min = 1, .gpu_type = -1},
+			.duration = 1200 + 60 * key,
+			.rank = key,
+		};
+		fs_job job = {.id = id, .key = key, .submit = kNow - 100,
+			      .priority = key == 11 ? 8 : 1, .tasks = 1, .app = -1,
+			      .options = &option, .option_count = 1};
+		fs_snapshot_add_job(snapshot, &job);
+	}
+	fs_plan *plan = fs_plan_make(snapshot, &options, NULL);
+	for (size_t i = 0; i < fs_plan_count(plan); i++) {
+		fs_plan_get(plan, i, &decision);
+		if (decision.key == 11)
+			CHECK(decision.now);
+	}
 	fs_plan_free(plan);
 	fs_snapshot_free(snapshot);
 }
@@ -182,6 +241,8 @@ static void test_wild_times(void)
 }
 
 TEST_SUITE("capi", {"decisions come in plan order with times since the epoch", test_decisions},
+	   {"a job that ends soon ends then", test_ends_soon},
+	   {"what is worth more comes first where all fits", test_worth_comes_first},
 	   {"a fingerprint changes with the content alone", test_fingerprint},
 	   {"the next edge is a closure's or a demand's", test_edges},
 	   {"an opaque job keeps off what is held", test_opaque_keeps_off_holds},
