@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK_PERIOD 30 /* slurmctld looks for jobs over their limit so often, in seconds */
 
 bool look_is_running(const job_record_t *job)
 {
@@ -29,7 +28,7 @@ int64_t look_grace(const look_t *look, const part_record_t *part)
 		over = part->over_time_limit;
 	if (over == INFINITE16)
 		return FS_NEVER;
-	return (int64_t)over * 60 + slurm_conf.kill_wait + CHECK_PERIOD + look->view.end_grace;
+	return (int64_t)over * 60 + slurm_conf.kill_wait + look->view.end_grace;
 }
 
 static int64_t end_of(const look_t *look, const job_record_t *job)
