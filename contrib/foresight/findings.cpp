@@ -68,8 +68,9 @@ void ask_guard(const fs_site_t& site, const std::string& place, Findings& findin
 std::optional<std::string> find_plugin(const std::vector<std::string>& directories,
                                        const std::string& file) {
     for (const std::string& directory : directories) {
-        if (io::stamp_of(directory + "/" + file).exists) {
-            return directory + "/" + file;
+        std::string path = io::path_in(directory, file);
+        if (io::stamp_of(path).exists) {
+            return path;
         }
     }
     return std::nullopt;
@@ -224,7 +225,7 @@ std::string find_install(const SlurmConf& slurm, Findings& findings) {
                                 io::printable(scheduler) + " is neither of the two ways in",
                             "SchedulerType=sched/backfill"});
     }
-    std::string line = std::string("PluginDir=") + FORESIGHT_DROPIN_DIR;
+    std::string line = "PluginDir=" FORESIGHT_DROPIN_DIR;
     for (const std::string& directory : directories) {
         line += directory == FORESIGHT_DROPIN_DIR ? "" : ":" + io::printable(directory);
     }

@@ -101,7 +101,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows, const Termi
         for (std::size_t i = 0; i < row.size(); ++i) {
             line += row[i];
             if (i + 1 < row.size()) {
-                line.append(static_cast<std::size_t>(widths[i] - columns_of(row[i]) + 2), ' ');
+                const int gap = widths[i] - columns_of(row[i]) + 2;
+                line.append(static_cast<std::size_t>(gap), ' ');
             }
         }
         line.erase(line.find_last_not_of(' ') + 1);
