@@ -45,34 +45,34 @@ std::size_t Timeline::split(std::vector<Segment>& list, Seconds time) {
     return index;
 }
 
-void Timeline::take(const Share& share, Seconds from, Seconds until) {
+template <typename Change>
+void Timeline::change(int node, Seconds from, Seconds until, Change apply) {
     from = std::max<Seconds>(from, 0);
     if (until <= from) {
         return;
     }
-    std::vector<Segment>& list = segments_[static_cast<std::size_t>(share.node)];
+    std::vector<Segment>& list = segments_[static_cast<std::size_t>(node)];
     const std::size_t first = split(list, from);
     const std::size_t last = until >= kNever ? list.size() : split(list, until);
     for (std::size_t i = first; i < last; ++i) {
-        list[i].free.gpus &= ~share.gpus;
-        list[i].free.cpus -= share.cpus;
-        list[i].free.memory_mib -= share.memory_mib;
+        apply(list[i].free);
     }
 }
 
+void Timeline::take(const Share& share, Seconds from, Seconds until) {
+    change(share.node, from, until, [&](Window& free) {
+        free.gpus &= ~share.gpus;
+        free.cpus -= share.cpus;
+        free.memory_mib -= share.memory_mib;
+    });
+}
+
 void Timeline::give(const Share& share, Seconds from, Seconds until) {
-    from = std::max<Seconds>(from, 0);
-    if (until <= from) {
-        return;
-    }
-    std::vector<Segment>& list = segments_[static_cast<std::size_t>(share.node)];
-    const std::size_t first = split(list, from);
-    const std::size_t last = until >= kNever ? list.size() : split(list, until);
-    for (std::size_t i = first; i < last; ++i) {
-        list[i].free.gpus |= share.gpus;
-        list[i].free.cpus += share.cpus;
-        list[i].free.memory_mib += share.memory_mib;
-    }
+    change(share.node, from, until, [&](Window& free) {
+        free.gpus |= share.gpus;
+        free.cpus += share.cpus;
+        free.memory_mib += share.memory_mib;
+    });
 }
 
 } // namespace foresight

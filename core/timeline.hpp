@@ -59,6 +59,8 @@ public:
 
 private:
     std::size_t split(std::vector<Segment>& list, Seconds time);
+    /// Applies a change to every segment of [from, until), split at its edges.
+    template <typename Change> void change(int node, Seconds from, Seconds until, Change apply);
 
     std::vector<std::vector<Segment>> segments_;
 };
