@@ -70,6 +70,17 @@ def slurm_plugin_dir():
     raise ClusterError("Slurm's plugin directory was not found; set FORESIGHT_SLURM_PLUGINS")
 
 
+def find_plugin(scheduler, plugin_dir):
+    """Path of the built module that a scheduler needs."""
+    wanted = SCHEDULERS[scheduler][1]
+    if not plugin_dir:
+        raise ClusterError(f"scheduler {scheduler!r} needs plugin_dir, where {wanted} is")
+    for place in (plugin_dir, f"{plugin_dir}/.libs"):
+        if os.path.exists(f"{place}/{wanted}"):
+            return f"{place}/{wanted}"
+    raise ClusterError(f"{wanted} is not in {plugin_dir}; build it first")
+
+
 def slurm_version():
     out = subprocess.run([find_program("slurmctld"), "-V"], capture_output=True, text=True,
                          check=True).stdout
@@ -227,16 +238,8 @@ class Cluster:
 
     def _install_plugins(self):
         """Copies what was built into a directory of our own: PluginDir then names nothing else."""
-        wanted = SCHEDULERS[self.scheduler][1]
-        if not wanted:
-            return
-        if not self.plugin_dir:
-            raise ClusterError(f"scheduler {self.scheduler!r} needs plugin_dir, where {wanted} is")
-        for place in (self.plugin_dir, f"{self.plugin_dir}/.libs"):
-            if os.path.exists(f"{place}/{wanted}"):
-                shutil.copy(f"{place}/{wanted}", self.paths["plugins"])
-                return
-        raise ClusterError(f"{wanted} is not in {self.plugin_dir}; build it first")
+        if SCHEDULERS[self.scheduler][1]:
+            shutil.copy(find_plugin(self.scheduler, self.plugin_dir), self.paths["plugins"])
 
     # ---- configuration ------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ one after the other with --in-turn); at the end stands a table from sacct.
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import picture  # noqa: E402
 import report  # noqa: E402
 import workload  # noqa: E402
-from cluster import ClusterError  # noqa: E402
+from cluster import ClusterError, find_plugin  # noqa: E402
 from display import Display  # noqa: E402
 from phase import Phase  # noqa: E402
 
@@ -69,6 +68,11 @@ def checked(options):
             options.plugin_dir = f"{options.build_dir}/plugin"
         if not options.plugin_dir:
             wrong = "no --build-dir: start this through contrib/quickstart demo"
+        else:
+            try:
+                find_plugin(options.after, options.plugin_dir)
+            except ClusterError as error:
+                wrong = str(error)
     if wrong:
         print(f"demo: {wrong}", file=sys.stderr)
         sys.exit(2)
@@ -76,13 +80,21 @@ def checked(options):
 
 
 def result_directory(options):
+    """Where results will go; made at the end, but it must be possible to make it."""
     if options.out:
         path = os.path.abspath(options.out)
     else:
         base = os.environ.get("FORESIGHT_CACHE") or os.path.join(
             os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "foresight")
         path = os.path.join(base, time.strftime("demo-%Y%m%d-%H%M%S"))
-    os.makedirs(path, exist_ok=True)
+    try:
+        if not os.path.isdir(path):
+            os.makedirs(path)
+            os.rmdir(path)
+    except OSError as error:
+        print(f"demo: results cannot be written to {path} ({error.strerror}): give another "
+              "directory with --out", file=sys.stderr)
+        sys.exit(2)
     return path
 
 
@@ -115,9 +127,8 @@ def run(options, batch, curve, out):
             for phase in turn:
                 began = time.monotonic()
                 phase.start()
-                print(f"{phase.title}: {options.nodes} nodes with {options.gpus} GPUs up in "
-                      f"{time.monotonic() - began:.1f} s; logs in {phase.cluster.directory}/log "
-                      "while it runs")
+                print(f"{phase.title}: Slurm is up after {time.monotonic() - began:.1f} s; its logs:"
+                      f"\n  {phase.cluster.directory}/log", flush=True)
             print(flush=True)
             watch(turn, len(curve), options.hour, Display(options.plain))
             for phase in turn:
@@ -159,12 +170,12 @@ def conclude(phases, batch, curve, options, out):
             for phase in phases]
     titles = (BASELINES[options.baseline][1],
               "foresight" if options.after != "backfill" else "backfill")
-    lines = ["", *workload.describe(batch, curve, options.hour, gpus), f"Seed {options.seed}.", "",
-             *report.table(*both, titles), "", *report.LEGEND,
+    about = [*workload.describe(batch, curve, options.hour, gpus), f"Seed {options.seed}."]
+    lines = ["", *report.table(*both, titles), "", *report.LEGEND,
              *(line for phase in phases for line in phase.said)]
     data = record(phases, curve, options)
     data["figures"] = dict(zip(("before", "after"), both))
-    text = "\n".join(lines[1:]) + "\n"
+    text = "\n".join(about + lines) + "\n"
     for name, content in (("summary.txt", text), ("run.json", json.dumps(data) + "\n"),
                           ("gpu-grid.svg", picture.svg(data))):
         with open(f"{out}/{name}", "w", encoding="utf-8") as file:
@@ -176,23 +187,20 @@ def conclude(phases, batch, curve, options, out):
 
 def main(arguments=None):
     options = checked(parser().parse_args(arguments))
+    out = result_directory(options)
     curve = workload.service_curve(options.nodes * options.gpus)
     batch = workload.batch_jobs(options.nodes, options.gpus, options.hour, options.seed)
     print("\n".join(workload.describe(batch, curve, options.hour, options.nodes * options.gpus)),
-          end="\n\n", flush=True)
-    out, finished = result_directory(options), False
+          f"\nSeed {options.seed}; {options.nodes} nodes with {options.gpus} fake GPUs each.\n",
+          flush=True)
     try:
         conclude(run(options, batch, curve, out), batch, curve, options, out)
-        finished = True
     except KeyboardInterrupt:
         print("\ndemo: interrupted; everything is ended and removed", file=sys.stderr)
         return 130
     except (ClusterError, OSError, subprocess.SubprocessError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-    finally:
-        if not finished and not options.keep:
-            shutil.rmtree(out, ignore_errors=True)
     return 0
 
 

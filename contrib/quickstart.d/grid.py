@@ -3,7 +3,7 @@
 
 A GPU is two characters: the job's class and how far it is, in tenths of its time limit ("T4"),
 `··` when it is free and `--` when it is free but reserved.  With colour the class is the colour
-too; without, the letter says it all.
+too, in two shades so that neighbouring jobs differ; without, the letter says it all.
 """
 
 import re
@@ -13,7 +13,8 @@ LETTERS = {"training": "T", "batch": "B", "quantisation": "Q", "service": "S"}
 NAMES = {"training": "training", "batch": "batch inference", "quantisation": "quantisation",
          "service": "real-time service"}
 # 256-colour backgrounds, dark enough for white text: told apart without red against green.
-COLOURS = {"training": 25, "batch": 130, "quantisation": 96, "service": 30}
+COLOURS = {"training": (25, 18), "batch": (130, 94), "quantisation": (96, 54), "service": (30, 23)}
+UNKNOWN = (240, 238)
 FREE, RESERVED = "··", "--"
 PLAIN_FREE, PLAIN_RESERVED = "..", "--"
 LABEL = 4        # "n12 "
@@ -26,7 +27,7 @@ class State:
 
     title: str
     nodes: list                    # [(name, gpus)]
-    cells: dict = field(default_factory=dict)   # (node, gpu) → (class, tenths)
+    cells: dict = field(default_factory=dict)   # (node, gpu) → (class, tenths, shade 0 or 1)
     reserved: frozenset = frozenset()           # nodes
     running: int = 0
     waiting: int = 0
@@ -82,9 +83,11 @@ def _cell(state, node, gpu, colour):
         if colour:
             return f"\x1b[2m{RESERVED if kept else FREE}\x1b[0m"
         return PLAIN_RESERVED if kept else PLAIN_FREE
-    kind, tenths = found
+    kind, tenths, shade = found
     text = f"{LETTERS.get(kind, '?')}{min(9, max(0, tenths))}"
-    return f"\x1b[48;5;{COLOURS.get(kind, 240)};97m{text}\x1b[0m" if colour else text
+    if not colour:
+        return text
+    return f"\x1b[48;5;{COLOURS.get(kind, UNKNOWN)[shade % 2]};97m{text}\x1b[0m"
 
 
 def grid_lines(state, colour, gap):
@@ -121,7 +124,7 @@ def _status(state):
 def legend(colour):
     parts = []
     for kind, letter in LETTERS.items():
-        mark = f"\x1b[48;5;{COLOURS[kind]};97m {letter} \x1b[0m" if colour else letter
+        mark = f"\x1b[48;5;{COLOURS[kind][0]};97m {letter} \x1b[0m" if colour else letter
         parts.append(f"{mark} {NAMES[kind]}")
     return parts
 
@@ -147,8 +150,10 @@ def frame(states, share, width, colour):
     lines.append("")
     marks = legend(colour)
     if width >= 80:
-        return lines + ["  ".join(marks)]
-    return lines + ["  ".join(marks[:2]), "  ".join(marks[2:])]
+        lines.append("  ".join(marks))
+    else:
+        lines += ["  ".join(marks[:2]), "  ".join(marks[2:])]
+    return lines + ["digit: tenths of its time limit gone; --: reserved, idle"[:width]]
 
 
 def plain_lines(states, share):

@@ -180,7 +180,7 @@ class Phase:
             limit = _minutes(facts["TimeLimit"]) or 60
             elapsed = now - (report.parse_time(facts["StartTime"]) or now)
             for place in held:
-                state.cells[place] = (kind, int(10 * elapsed / limit))
+                state.cells[place] = (kind, int(10 * elapsed / limit), int(facts["JobId"]))
             if kind == "service":
                 state.served += len(held)
         if kind != "service":

@@ -74,8 +74,9 @@ def _curve(data, left, top, width):
     parts = [f"<polyline points='{' '.join(points)}' fill='none' stroke='{FILL['service']}' "
              "stroke-width='1.5'/>"]
     for hour in range(0, data["hours"] + 1, 6):
+        anchor = "start" if hour == 0 else "end" if hour == data["hours"] else "middle"
         parts.append(_text(left + hour * scale, top + CURVE + 8, f"{hour:02d}:00", 9,
-                           "text-anchor='middle'"))
+                           f"text-anchor='{anchor}'"))
     return parts
 
 

@@ -8,6 +8,7 @@ its GPUs until there, and one that never started has waited until there.
 
 import datetime
 import re
+import textwrap
 
 SERVICE_QOS = "rt"
 FIELDS = "JobID,JobName,QOS,State,Submit,Start,End,TimelimitRaw,ReqTRES,AllocTRES,NodeList"
@@ -139,10 +140,9 @@ def table(before, after, titles):
     return lines
 
 
-LEGEND = [
-    "Both had the same submissions at the same times; all from sacct, cut at",
-    "the end of the day. Utilisation: GPU time of batch jobs, and of the",
-    "service up to its demand, over all GPU time (reserved but idle is idle).",
-    "Value: sum of priority x GPU-hours that batch jobs ran. Wait: submission",
-    "to start, in hours of the day; never started counts to the day's end.",
-]
+LEGEND = textwrap.wrap(
+    "Both had the same submissions at the same times. All figures are from sacct, cut at the end "
+    "of the day. Utilisation: GPU time of batch jobs, and of the service up to its demand, over "
+    "all GPU time; reserved but idle is idle. Value: sum of priority x GPU-hours that batch jobs "
+    "ran. Wait: from submission to start, in hours of the day; a job that never started has waited "
+    "until the day's end.", 60)

@@ -8,6 +8,7 @@ for a part of it, as people ask for more time than they need.
 
 import math
 import random
+import textwrap
 from dataclasses import dataclass
 
 # GPUs that the service wants in each hour of the day: quiet at night, a plateau in office hours,
@@ -103,12 +104,10 @@ def describe(batch, curve, hour, gpus):
     kinds = {kind: sum(job.kind == kind for job in batch) for kind, *_ in CLASSES}
     asked = sum(job.gpus * job.seconds for job in batch) / hour
     waiting = sum(job.submit == 0 for job in batch)
-    return [
-        f"{len(batch)} batch jobs: {kinds['training']} training, {kinds['batch']} batch inference, "
-        f"{kinds['quantisation']} quantisation;",
-        f"{asked:.0f} GPU-hours on {gpus} GPUs; {waiting} wait at 00:00, the rest arrive until "
-        f"{LAST_ARRIVAL:.0f}:00.",
-        f"A real-time service: {min(curve)} to {max(curve)} GPUs, {sum(curve)} GPU-hours; its "
-        f"peak is {max(curve)}.",
-        f"An hour of the day takes {hour:g} s; the jobs sleep, scheduling is real.",
-    ]
+    text = (f"{len(batch)} batch jobs ({kinds['training']} training, {kinds['batch']} batch "
+            f"inference, {kinds['quantisation']} quantisation) ask for {asked:.0f} GPU-hours of "
+            f"{gpus} GPUs; {waiting} of them wait at 00:00, the others come until "
+            f"{LAST_ARRIVAL:.0f}:00. A real-time service wants {min(curve)} to {max(curve)} GPUs, "
+            f"{sum(curve)} GPU-hours. An hour of this day takes {hour:g} s: the jobs only sleep, "
+            "the scheduling is real.")
+    return textwrap.wrap(text, 60)

@@ -47,15 +47,15 @@ class Parse(unittest.TestCase):
 
 class Grid(unittest.TestCase):
     def test_cells(self):
-        one = state(cells={("n1", 0): ("training", 4), ("n1", 1): ("service", 12),
-                           ("n8", 7): ("batch", -1)}, reserved=frozenset({"n8"}))
+        one = state(cells={("n1", 0): ("training", 4, 0), ("n1", 1): ("service", 12, 7),
+                           ("n8", 7): ("batch", -1, 1)}, reserved=frozenset({"n8"}))
         lines = grid.grid_lines(one, False, "")
         self.assertEqual(lines[0], "n1  T4S9............")
         self.assertEqual(lines[7], "n8  " + "--" * 7 + "B0")
         self.assertEqual((one.busy(), one.total()), (3, 64))
 
     def test_colour_changes_no_width(self):
-        one = state(cells={("n1", 0): ("quantisation", 1)})
+        one = state(cells={("n1", 0): ("quantisation", 1, 3)})
         for gap in ("", " "):
             plain, coloured = grid.grid_lines(one, False, gap), grid.grid_lines(one, True, gap)
             self.assertTrue(any("\x1b[" in line for line in coloured))
@@ -85,7 +85,7 @@ class Grid(unittest.TestCase):
         self.assertEqual(grid.clock(-1), "00:00")
 
     def test_plain_lines(self):
-        lines = grid.plain_lines([state("x", cells={("n2", 1): ("training", 3)},
+        lines = grid.plain_lines([state("x", cells={("n2", 1): ("training", 3, 2)},
                                         reserved=frozenset({"n3"}))], 0.5)
         self.assertEqual(len(lines), 2)
         self.assertIn("12:00  50 % x: 1 of 64 GPUs busy", lines[0])

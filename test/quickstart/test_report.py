@@ -126,7 +126,7 @@ class Table(unittest.TestCase):
         after = figures(row("p8", 4, 0, 0, 100), row("p1", 2, 0, 100, 200))
         lines = report.table(before, after, ("FIFO", "foresight"))
         for line in lines + report.LEGEND:
-            self.assertLessEqual(len(line), 72)
+            self.assertLessEqual(len(line), 60)
         for line in lines:
             self.assertLessEqual(len(line), 60)
         text = "\n".join(lines)
