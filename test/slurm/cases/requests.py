@@ -91,6 +91,18 @@ def small_jobs_leave_whole_nodes(bench):
     bench.wait_running(job)
 
 
+@case(ACTIVE)
+def the_plans_node(bench):
+    """The plan takes the node whose last GPUs fit; Slurm alone goes by CPUs, and takes the other."""
+    bench.wait_running(bench.submit("-w", "g1", "--gres=gpu:1", "-n12"),
+                       bench.submit("-w", "g2", "--gres=gpu:6"),
+                       bench.submit("-w", "g3", "--gres=gpu:8"),
+                       bench.submit("-w", "g4", "--gres=gpu:8"))
+    job = bench.submit("--gres=gpu:2")
+    bench.wait_running(job)
+    expect(bench.nodes(job) == ["g2"], f"two GPUs are left on g2, got {bench.nodes(job)}")
+
+
 @case(ACTIVE, stock=True)
 def cpus_only(bench):
     job = bench.submit("-n", "20")
