@@ -205,6 +205,23 @@ def strange_names(bench):
 
 
 @case(ACTIVE)
+def refusal_is_remembered(bench):
+    """A job whose licences are out is not tried again and again, and holds no GPU meanwhile."""
+    holder = bench.submit("-L", "lic:2", "--gres=gpu:1")
+    bench.wait_running(holder)
+    before = bench.metrics().get("foresight_refusals_total", 0)
+    waiting = bench.submit("-L", "lic:2", f"--gpus={TOTAL_GPUS - 1}")
+    bench.wait(lambda: bench.metrics().get("foresight_refusals_total", 0) > before,
+               "Slurm refuses it for its licences")
+    time.sleep(6)
+    refusals = bench.metrics()["foresight_refusals_total"] - before
+    expect(refusals <= 2, f"{refusals:.0f} refusals in six seconds")
+    bench.wait_running(bench.submit("--nice=1000", "--gpus=16"))
+    bench.cancel(holder)
+    expect(bench.state(waiting) == "PENDING", "its GPUs are in use")
+
+
+@case(ACTIVE)
 def refusal_is_not_repeated(bench):
     """What Slurm refuses is not tried every second, and is tried again in the end."""
     bench.scontrol("update", "PartitionName=left", "MaxNodes=1")
