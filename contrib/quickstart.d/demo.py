@@ -127,8 +127,9 @@ def run(options, batch, curve, out):
             for phase in turn:
                 began = time.monotonic()
                 phase.start()
-                print(f"{phase.title}: Slurm is up after {time.monotonic() - began:.1f} s; its logs:"
-                      f"\n  {phase.cluster.directory}/log", flush=True)
+                took = time.monotonic() - began
+                print(f"{phase.title}: Slurm is up after {took:.1f} s; its logs:\n"
+                      f"  {phase.cluster.directory}/log", flush=True)
             print(flush=True)
             watch(turn, len(curve), options.hour, Display(options.plain))
             for phase in turn:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 # GPUs that the service wants in each hour of the day: quiet at night, a plateau in office hours,
 # a peak in the evening.  On 64 GPUs; other sizes are scaled.
-SERVICE_DAY = (6, 4, 4, 4, 4, 4, 6, 8, 12, 14, 16, 16, 18, 16, 16, 16, 16, 18, 20, 24, 24, 20, 14, 8)
+SERVICE_DAY = (6, 4, 4, 4, 4, 4, 6, 8, 12, 14, 16, 16,
+               18, 16, 16, 16, 16, 18, 20, 24, 24, 20, 14, 8)
 SERVICE_GPUS = 64
 REPLICA_GPUS = 2
 SERVICE_PRIORITY = 8
