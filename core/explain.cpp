@@ -246,8 +246,7 @@ void explain(const Snapshot& snapshot, Decoder& decoder, Plan& plan) {
             continue;
         }
         if (placed[j] > 0 && placed[j] >= kMostTasks) {
-            plan.unplaced.push_back(
-                {static_cast<int>(j), {{.kind = ReasonKind::behind, .job = snapshot.jobs[j].id}}});
+            plan.unplaced.push_back({static_cast<int>(j), {{.kind = ReasonKind::not_reached}}});
             continue;
         }
         plan.unplaced.push_back(

@@ -7,8 +7,8 @@
  * carrying capacity becomes a step function of the start time, and one sweep over their steps
  * finds the first time at which enough nodes carry enough (serial schedule generation's inner
  * step; Kolisch 1996 for the scheme).  Where the profile keeps an index of gaps, one node's start
- * comes from it, and whole neighbours' from their nodes' gaps.  Cost: O(nodes × segments),
- * O(segments² ) a node when several nodes are needed.
+ * comes from it, and whole neighbours are walked node by node until they agree on a start.  Cost:
+ * O(nodes × segments), O(segments² ) a node when several nodes are needed.
  */
 #pragma once
 

@@ -104,7 +104,7 @@ std::string describe(const Reason& reason, const Snapshot& snapshot) {
     case ReasonKind::never_fits:
         return "It asks for more than the nodes it may use have.";
     case ReasonKind::not_reached:
-        return "The planner has not come to it yet.";
+        return "More tasks of its array are planned as these start.";
     }
     return "Unknown.";
 }

@@ -25,7 +25,7 @@ enum class ReasonKind {
     beyond_horizon, ///< no place before the horizon ends
     never_fits,     ///< asks for more than its nodes have
     down,           ///< would fit, but nodes or GPUs that it needs are not up
-    not_reached,    ///< the planner stopped before it came to this job
+    not_reached,    ///< the rest of a long array: planned as its first tasks start
 };
 
 struct Reason {

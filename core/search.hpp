@@ -3,10 +3,10 @@
  * Search: a better order of jobs, within a budget of work units.
  *
  * Plan-based scheduling searches over orders and decodes each (Zheng, Shae, Zhang, Jamjoom & Fong
- * 2013; Kopanski & Rzadca 2021).  A few static orders come first, the best of them is improved by
- * moving one job at a time: forward moves of jobs that found no good place, else random ones from
- * a fixed seed.  A move is kept unless it loses value.  A tier, and an administrator's word, stay
- * above all value: no move crosses them.  Cost: one decode a trial.
+ * 2013; Kopanski & Rzadca 2021).  A few static orders come first; the best of them is improved by
+ * moving one job, or swapping two, drawn from a fixed seed.  A move is kept unless it loses value.
+ * A tier, and an administrator's word, stay above all value: no move crosses them.
+ * Cost: one decode a trial.
  */
 #pragma once
 

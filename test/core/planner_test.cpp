@@ -194,6 +194,18 @@ void an_array_counts_each_task_against_its_limit() {
     }
 }
 
+void a_long_array_is_planned_in_parts() {
+    Snapshot snapshot = test::grid(64, 8, 10);
+    Job array = test::job("array", 1, 10);
+    array.tasks = 5000;
+    snapshot.jobs.push_back(array);
+    const Plan plan = plan_with(snapshot, "rank");
+    CHECK(validate(snapshot, plan).empty());
+    CHECK(plan.placements.size() >= 64 && plan.placements.size() < 5000);
+    REQUIRE(plan.unplaced.size() == 1);
+    CHECK(plan.unplaced[0].reasons[0].kind == ReasonKind::not_reached);
+}
+
 void a_refused_job_holds_nothing() {
     Snapshot snapshot = test::grid(1, 4, 20);
     snapshot.jobs = {test::job("refused", 4, 50, 9), test::job("other", 4, 50, 1)};
@@ -315,6 +327,7 @@ TEST_SUITE("planner", {"plans are legal on the grid", plans_are_legal_on_the_gri
             a_later_partition_takes_over_when_it_is_sooner},
            {"an array counts each task against its limit",
             an_array_counts_each_task_against_its_limit},
+           {"a long array is planned in parts", a_long_array_is_planned_in_parts},
            {"a refused job holds nothing", a_refused_job_holds_nothing},
            {"reasons name what is in the way", reasons_name_what_is_in_the_way},
            {"an application's job starts on what is kept for it",

@@ -39,7 +39,7 @@ static void free_job(job_record_t *job)
 
 void fake_reset(void)
 {
-	static char names[FAKE_NODES][4];
+	static char names[FAKE_NODES][16];
 
 	for (int i = 0; i < FAKE_JOBS; i++) {
 		free_job(jobs[i]);
