@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "realtime.hpp"
 
+#include "tournament.hpp"
 #include "value.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <numeric>
+#include <tuple>
 
 namespace foresight {
 
@@ -73,7 +74,8 @@ std::vector<Claim> claims_of(const Snapshot& snapshot, Realtime mode) {
     return claims;
 }
 
-/// Plans the holds of one application, step by step.
+/// Plans the holds of one application, step by step.  Cost: O(steps × nodes), and O(log nodes) for
+/// each GPU that it gains: a tournament over the nodes knows until when a further one is free.
 class Holder {
 public:
     Holder(const Snapshot& snapshot, int index, const std::vector<Placement>& own,
@@ -81,7 +83,8 @@ public:
         : snapshot_(snapshot), app_(snapshot.apps[static_cast<std::size_t>(index)]), index_(index),
           own_(own), claims_(claims), timeline_(profile.timeline()), closures_(snapshot),
           node_class_(app_.node_class), now_(snapshot.nodes.size(), 0),
-          mine_(snapshot.nodes.size(), 0), claimed_(snapshot.nodes.size(), 0) {
+          mine_(snapshot.nodes.size(), 0), claimed_(snapshot.nodes.size(), 0),
+          free_until_(snapshot.nodes.size()), look_again_(snapshot.nodes.size(), 0) {
         if (node_class_ >= 0) {
             nodes_ = snapshot.classes[static_cast<std::size_t>(node_class_)].nodes;
         } else {
@@ -173,42 +176,82 @@ private:
 
     /// GPUs that others may not lose yet.
     void find_claimed() {
-        std::fill(claimed_.begin(), claimed_.end(), GpuMask{0});
         for (const Claim& claim : claims_) {
+            const auto node = static_cast<std::size_t>(claim.node);
             if (claim.app != index_ && claim.until > step_) {
-                claimed_[static_cast<std::size_t>(claim.node)] |= claim.gpu;
+                claimed_[node] |= claim.gpu;
+            } else if ((claimed_[node] & claim.gpu) != 0) {
+                claimed_[node] ^= claim.gpu;
+                look_again_[node] = 0;
             }
         }
     }
 
-    /// The first step from this one on in which a GPU cannot be held; the horizon's length for
-    /// none.  (That CPUs or memory run out is not foreseen.)
-    [[nodiscard]] int lost_at(int node, GpuMask gpu) const {
-        const int steps = static_cast<int>(curve_->size());
+    /// Until when, at most, a GPU of the node that it does not hold is free from this step on.
+    void find_free_until(int node) {
+        const auto index = static_cast<std::size_t>(node);
         const std::vector<Segment>& segments = timeline_.segments(node);
-        int lost = steps;
-        for (std::size_t i = timeline_.at(node, begin_of(step_)); i < segments.size(); ++i) {
-            if ((segments[i].free.gpus & gpu) == 0) {
-                const Seconds step = std::max(segments[i].from, begin_of(step_)) / snapshot_.step;
-                lost = static_cast<int>(std::min<Seconds>(step, steps));
-                break;
+        std::size_t i = timeline_.at(node, begin_of(step_));
+        GpuMask more = segments[i].free.gpus & ~now_[index] & ~claimed_[index];
+        look_again_[index] = i + 1 < segments.size() ? segments[i + 1].from : kNever;
+        if (more == 0) {
+            free_until_.set(index, -1);
+            return;
+        }
+        while (++i < segments.size() && (more &= segments[i].free.gpus) != 0) {
+        }
+        free_until_.set(index, i < segments.size() ? segments[i].from : kNever);
+    }
+
+    void find_free_until() {
+        const Seconds from = begin_of(step_);
+        for (const int node : nodes_) {
+            if (look_again_[static_cast<std::size_t>(node)] <= from) {
+                find_free_until(node);
             }
         }
+    }
+
+    /// Calls visit(GPU, step) for each GPU of the node's mask: the first step from this one on in
+    /// which it cannot be held, the horizon's length for none.  (That CPUs or memory run out is
+    /// not foreseen.)
+    template <typename Visit> void each_loss(int node, GpuMask gpus, Visit visit) const {
+        const int steps = static_cast<int>(curve_->size());
+        const Seconds now = begin_of(step_);
+        int closed = steps;
         for (const Closure& closure : closed_[static_cast<std::size_t>(node)]) {
-            const Seconds from = std::max(closure.from, begin_of(step_));
+            const Seconds from = std::max(closure.from, now);
             if (closure.until > from) {
-                lost = static_cast<int>(std::min<Seconds>(from / snapshot_.step, lost));
+                closed = static_cast<int>(std::min<Seconds>(from / snapshot_.step, closed));
             }
         }
+        const auto visit_all = [&](GpuMask lost, int step) {
+            for (; lost != 0; lost &= lost - 1) {
+                visit(lost & (~lost + 1), step);
+            }
+        };
+        const std::vector<Segment>& segments = timeline_.segments(node);
+        for (std::size_t i = timeline_.at(node, now); gpus != 0 && i < segments.size(); ++i) {
+            if (const GpuMask lost = gpus & ~segments[i].free.gpus; lost != 0) {
+                const Seconds step = std::max(segments[i].from, now) / snapshot_.step;
+                visit_all(lost, static_cast<int>(std::min<Seconds>(step, closed)));
+                gpus ^= lost;
+            }
+        }
+        visit_all(gpus, closed);
+    }
+
+    [[nodiscard]] int lost_at(int node, GpuMask gpu) const {
+        int lost = 0;
+        each_loss(node, gpu, [&](GpuMask, int step) { lost = step; });
         return lost;
     }
 
     void count_first_losses() {
         step_ = 0;
         for (const int node : nodes_) {
-            for (GpuMask rest = now_[static_cast<std::size_t>(node)]; rest != 0; rest &= rest - 1) {
-                ++losses_[static_cast<std::size_t>(lost_at(node, rest & (~rest + 1)))];
-            }
+            each_loss(node, now_[static_cast<std::size_t>(node)],
+                      [&](GpuMask, int lost) { ++losses_[static_cast<std::size_t>(lost)]; });
         }
     }
 
@@ -258,7 +301,11 @@ private:
         for (const int node : nodes_) {
             GpuMask& gpus = now_[static_cast<std::size_t>(node)];
             if (gpus != 0 || mine_[static_cast<std::size_t>(node)] != 0) {
+                const GpuMask was = gpus;
                 gpus = (gpus & available(node, step_)) | mine_[static_cast<std::size_t>(node)];
+                if (gpus != was) {
+                    look_again_[static_cast<std::size_t>(node)] = 0;
+                }
             }
         }
         const int wanted = (*curve_)[static_cast<std::size_t>(step_)];
@@ -267,6 +314,9 @@ private:
         std::int64_t budget = bounded ? app_.max_swap : kUnlimited;
         for (std::size_t node = 0; bounded && node < now_.size(); ++node) {
             budget -= std::popcount(before[node] ^ now_[node]);
+        }
+        if (count < wanted && budget > 0) {
+            find_free_until();
         }
         while (count < wanted && budget > 0 && grow_one(count)) {
             ++count;
@@ -287,18 +337,25 @@ private:
         };
         std::vector<Spare> spares;
         for (const int node : nodes_) {
-            GpuMask rest =
+            const GpuMask rest =
                 now_[static_cast<std::size_t>(node)] & ~mine_[static_cast<std::size_t>(node)];
-            for (; rest != 0; rest &= rest - 1) {
-                const GpuMask gpu = rest & (~rest + 1);
-                spares.push_back({lost_at(node, gpu), node, gpu});
+            if (rest != 0) {
+                each_loss(node, rest, [&](GpuMask gpu, int lost) {
+                    spares.push_back({lost, node, gpu});
+                });
             }
         }
-        std::stable_sort(spares.begin(), spares.end(),
-                         [](const Spare& a, const Spare& b) { return a.lost < b.lost; });
-        spares.resize(std::min(spares.size(), static_cast<std::size_t>(most)));
+        if (spares.size() > static_cast<std::size_t>(most)) {
+            std::nth_element(spares.begin(), spares.begin() + most, spares.end(),
+                             [](const Spare& a, const Spare& b) {
+                                 return std::tie(a.lost, a.node, a.gpu) <
+                                        std::tie(b.lost, b.node, b.gpu);
+                             });
+            spares.resize(static_cast<std::size_t>(most));
+        }
         for (const Spare& spare : spares) {
             now_[static_cast<std::size_t>(spare.node)] ^= spare.gpu;
+            look_again_[static_cast<std::size_t>(spare.node)] = 0;
             --losses_[static_cast<std::size_t>(spare.lost)];
         }
         return static_cast<int>(spares.size());
@@ -316,14 +373,20 @@ private:
     }
 
     bool take_highest(int last) {
-        for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-            GpuMask& gpus = now_[static_cast<std::size_t>(*node)];
-            for (GpuMask more = available(*node, last) & ~gpus; more != 0;) {
+        const Seconds until = end_of(last);
+        std::size_t end = now_.size();
+        for (auto at = free_until_.last_with(until, end); at >= 0;
+             at = free_until_.last_with(until, end)) {
+            end = static_cast<std::size_t>(at);
+            const int node = static_cast<int>(at);
+            GpuMask& gpus = now_[end];
+            for (GpuMask more = available(node, last) & ~gpus; more != 0;) {
                 const GpuMask top = GpuMask{1} << (std::bit_width(more) - 1);
-                const int lost = lost_at(*node, top);
+                const int lost = lost_at(node, top);
                 if (can_be_lost(lost)) {
                     gpus |= top;
                     ++losses_[static_cast<std::size_t>(lost)];
+                    find_free_until(node);
                     return true;
                 }
                 more ^= top;
@@ -344,6 +407,8 @@ private:
     std::vector<GpuMask> now_;     ///< by node: held in the step
     std::vector<GpuMask> mine_;    ///< by node: GPUs of the application's own jobs in the step
     std::vector<GpuMask> claimed_; ///< by node: GPUs that others keep in the step
+    Tournament free_until_;        ///< by node: until when a GPU more could be held; -1: no longer
+    std::vector<Seconds> look_again_;          ///< by node: when free_until_ may be another one
     std::vector<std::vector<Closure>> closed_; ///< by node: its closures in the class
     std::vector<int> losses_; ///< by step: GPUs held now that cannot be held from it on
     const std::vector<int>* curve_ = nullptr;
@@ -353,37 +418,33 @@ private:
 
 /// Takes a hold from the profile, each stretch of steps with the same GPUs of a node at once.
 void take_hold(const Snapshot& snapshot, const App& app, const Hold& hold, Timeline& timeline) {
-    struct Stretch {
-        GpuMask gpus = 0;
-        int since = 0;
+    std::vector<int> since(snapshot.nodes.size(), 0);
+    const auto close = [&](int node, GpuMask gpus, int step) {
+        int& begin = since[static_cast<std::size_t>(node)];
+        const int count = std::popcount(gpus);
+        timeline.take({node, gpus, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib},
+                      std::max(snapshot.now, begin * snapshot.step), step * snapshot.step);
+        begin = step;
     };
-    std::map<int, Stretch> open;
-    const auto close = [&](int node, const Stretch& stretch, int step) {
-        const Seconds from = std::max(snapshot.now, stretch.since * snapshot.step);
-        const Seconds until = step * snapshot.step;
-        const int count = std::popcount(stretch.gpus);
-        timeline.take(
-            {node, stretch.gpus, count * app.per_gpu.cpus, count * app.per_gpu.memory_mib}, from,
-            until);
-    };
-    for (int step = 0; step <= static_cast<int>(hold.steps.size()); ++step) {
-        std::map<int, GpuMask> now;
-        if (step < static_cast<int>(hold.steps.size())) {
-            now.insert(hold.steps[static_cast<std::size_t>(step)].begin(),
-                       hold.steps[static_cast<std::size_t>(step)].end());
-        }
-        for (auto entry = open.begin(); entry != open.end();) {
-            const auto same = now.find(entry->first);
-            if (same != now.end() && same->second == entry->second.gpus) {
-                now.erase(same);
-                ++entry;
+    const GpuSet nothing;
+    const auto steps = static_cast<int>(hold.steps.size());
+    for (int step = 0; step <= steps; ++step) {
+        const GpuSet& was = step > 0 ? hold.steps[static_cast<std::size_t>(step - 1)] : nothing;
+        const GpuSet& is = step < steps ? hold.steps[static_cast<std::size_t>(step)] : nothing;
+        auto a = was.begin();
+        for (auto b = is.begin(); a != was.end() || b != is.end();) {
+            if (b == is.end() || (a != was.end() && a->first < b->first)) {
+                close(a->first, a->second, step);
+                ++a;
+            } else if (a == was.end() || b->first < a->first) {
+                since[static_cast<std::size_t>((b++)->first)] = step;
             } else {
-                close(entry->first, entry->second, step);
-                entry = open.erase(entry);
+                if (a->second != b->second) {
+                    close(a->first, a->second, step);
+                }
+                ++a;
+                ++b;
             }
-        }
-        for (const auto& [node, gpus] : now) {
-            open[node] = {gpus, step};
         }
     }
 }
