@@ -8,7 +8,8 @@ namespace foresight {
 
 Gaps::Gaps(std::vector<int> sizes, Block rule, const Timeline& timeline)
     : sizes_(std::move(sizes)), rule_(rule), index_(sizes_.size()),
-      of_node_(static_cast<std::size_t>(timeline.nodes()) * sizes_.size()) {
+      of_node_(static_cast<std::size_t>(timeline.nodes()) * sizes_.size()),
+      whole_(static_cast<std::size_t>(timeline.nodes())) {
     slot_.fill(-1);
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
         slot_[static_cast<std::size_t>(sizes_[i])] = static_cast<int>(i);
@@ -46,29 +47,51 @@ void Gaps::find(const std::vector<Segment>& segments, int node, int size,
     }
 }
 
+void Gaps::find_whole(const Timeline& timeline, int node) {
+    std::vector<Stretch>& found = whole_[static_cast<std::size_t>(node)];
+    found.clear();
+    const GpuMask all = lowest_gpus(timeline.gpus(node));
+    bool open = false;
+    for (const Segment& segment : timeline.segments(node)) {
+        const bool free = (segment.free.gpus & all) == all;
+        if (free && !open) {
+            found.push_back({segment.from, kNever});
+        } else if (!free && open) {
+            found.back().end = segment.from;
+        }
+        open = free;
+    }
+}
+
+/// Takes `old` out of the index and fresh_ in; both are sorted, and mostly the same.
+void Gaps::replace(std::size_t size, std::vector<Gap>& old) {
+    const auto bucket = [&](const Gap& gap) -> Chunks<Gap>& {
+        return index_[size][bucket_of(gap.end - gap.start)];
+    };
+    auto gone = old.begin();
+    auto come = fresh_.begin();
+    while (gone != old.end() || come != fresh_.end()) {
+        if (come == fresh_.end() || (gone != old.end() && *gone < *come)) {
+            bucket(*gone).erase(*gone);
+            ++gone;
+        } else if (gone == old.end() || *come < *gone) {
+            bucket(*come).insert(*come);
+            ++come;
+        } else {
+            ++gone;
+            ++come;
+        }
+    }
+    old = fresh_;
+}
+
 void Gaps::update(const Timeline& timeline, int node) {
-    std::vector<Gap> fresh;
-    std::vector<Gap> gone;
-    std::vector<Gap> come;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-        std::vector<Gap>& old = of_node_[static_cast<std::size_t>(node) * sizes_.size() + i];
-        find(timeline.segments(node), node, sizes_[i], fresh);
-        if (fresh == old) {
-            continue;
-        }
-        gone.clear();
-        come.clear();
-        std::set_difference(old.begin(), old.end(), fresh.begin(), fresh.end(),
-                            std::back_inserter(gone));
-        std::set_difference(fresh.begin(), fresh.end(), old.begin(), old.end(),
-                            std::back_inserter(come));
-        for (const Gap& gap : gone) {
-            index_[i][bucket_of(gap.end - gap.start)].erase(gap);
-        }
-        for (const Gap& gap : come) {
-            index_[i][bucket_of(gap.end - gap.start)].insert(gap);
-        }
-        old = fresh;
+        find(timeline.segments(node), node, sizes_[i], fresh_);
+        replace(i, of_node_[static_cast<std::size_t>(node) * sizes_.size() + i]);
+    }
+    if (rule_ != Block::any) {
+        find_whole(timeline, node);
     }
 }
 

@@ -7,18 +7,22 @@
  * gaps, looked at in order of their starts, give the earliest start without a walk over all
  * nodes.  Gaps of one size stand in buckets by the logarithm of their length: those in a bucket
  * above the job's length all have room for it, so only one bucket holds gaps that may not.
+ *
+ * Beside them stand the stretches in which a node is free as a whole, node by node: a block over
+ * several nodes looks at those alone.
  * Cost: a query O(log gaps) and the gaps of one bucket before the answer; an update O(segments) of
  * one node and size, and a few insertions.
  */
 #pragma once
 
 #include "block.hpp"
+#include "chunks.hpp"
 #include "timeline.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <set>
+#include <vector>
 
 namespace foresight {
 
@@ -49,21 +53,30 @@ public:
         const auto& buckets = index_[static_cast<std::size_t>(slot(size))];
         Seconds known = kNever;
         for (std::size_t b = kBuckets; b-- > bucket_of(length);) {
-            for (const Gap& gap : buckets[b]) {
+            buckets[b].each([&](const Gap& gap) {
                 const Seconds start = std::max(gap.start, from);
                 if (start > known) {
-                    break;
+                    return false;
                 }
                 if (gap.end - start < length) {
-                    continue;
+                    return true;
                 }
                 const bool tie = start == known;
                 known = visit(gap);
-                if (tie || known <= start) {
-                    break; // the rest of the bucket begins no sooner
-                }
+                return !tie && known > start; // the rest of the bucket begins no sooner
+            });
+        }
+    }
+
+    /// The first time ≥ from at which all GPUs of the node are free for `length`, or kNever.
+    [[nodiscard]] Seconds whole_from(int node, Seconds from, Seconds length) const noexcept {
+        for (const Stretch& stretch : whole_[static_cast<std::size_t>(node)]) {
+            const Seconds start = std::max(stretch.start, from);
+            if (stretch.end - start >= length) {
+                return start;
             }
         }
+        return kNever;
     }
 
     /// The gaps of one node for a size that the index knows, by start.
@@ -83,14 +96,23 @@ private:
     [[nodiscard]] int slot(int size) const noexcept {
         return size >= 0 && size <= kMaxGpusPerNode ? slot_[static_cast<std::size_t>(size)] : -1;
     }
+    struct Stretch {
+        Seconds start;
+        Seconds end;
+    };
+
     void find(const std::vector<Segment>& segments, int node, int size,
               std::vector<Gap>& found) const;
+    void find_whole(const Timeline& timeline, int node);
+    void replace(std::size_t size, std::vector<Gap>& old);
 
     std::vector<int> sizes_;
     std::array<int, kMaxGpusPerNode + 1> slot_{};
     Block rule_;
-    std::vector<std::array<std::set<Gap>, kBuckets>> index_; ///< by size
-    std::vector<std::vector<Gap>> of_node_; ///< by node × size: what index_ has of it
+    std::vector<std::array<Chunks<Gap>, kBuckets>> index_; ///< by size
+    std::vector<std::vector<Gap>> of_node_;   ///< by node × size: what index_ has of it
+    std::vector<std::vector<Stretch>> whole_; ///< by node
+    std::vector<Gap> fresh_;                  ///< scratch of update()
 };
 
 } // namespace foresight

@@ -375,13 +375,41 @@ Seconds Placer::piece_on(const Profile& profile, const Option& option, const Req
     return kNever;
 }
 
+/// When each node of the class is free as a whole; refusals and limits of nodes left out.
+void Placer::find_whole_from(const Profile& profile, const Option& option, Seconds from) {
+    const std::vector<int>& nodes = class_of(option).nodes;
+    whole_from_.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        whole_from_[i] = profile.gaps()->whole_from(nodes[i], from, option.duration);
+    }
+    work_ += nodes.size() / 8;
+}
+
 std::optional<Place> Placer::whole_neighbours(const Profile& profile, const Option& option,
                                               Seconds from, Seconds latest) {
     const std::vector<int>& nodes = class_of(option).nodes;
     Seconds start = latest + 1;
     std::size_t chosen = nodes.size();
+    find_whole_from(profile, option, from);
     for (std::size_t first = 0; first < nodes.size() && start > from; ++first) {
-        const Seconds found = neighbours_from(profile, option, first, from, start - 1);
+        // The latest of its whole nodes alone: no stretch that starts here can begin before.
+        Seconds bound = from;
+        int left = option.request.chunks;
+        std::size_t i = first;
+        for (; left > 0 && i < nodes.size(); ++i) {
+            const int gpus = node_at(nodes[i]).gpus;
+            bound = std::max(bound, gpus <= left ? whole_from_[i] : from);
+            if (bound >= start || (i > first && nodes[i] != nodes[i - 1] + 1)) {
+                break;
+            }
+            left -= gpus;
+        }
+        if (left > 0) {
+            // A node that is too late for this stretch is so for those that begin up to it.
+            first = i < nodes.size() && whole_from_[i] >= start ? i : first;
+            continue;
+        }
+        const Seconds found = neighbours_from(profile, option, first, bound, start - 1);
         if (found != kNever && found < start) {
             start = found;
             chosen = first;

@@ -66,6 +66,7 @@ private:
                                    Seconds from, Seconds latest, Window& window);
     [[nodiscard]] std::optional<Place>
     whole_neighbours(const Profile& profile, const Option& option, Seconds from, Seconds latest);
+    void find_whole_from(const Profile& profile, const Option& option, Seconds from);
     [[nodiscard]] Seconds neighbours_from(const Profile& profile, const Option& option,
                                           std::size_t first, Seconds from, Seconds latest);
     [[nodiscard]] Seconds piece_on(const Profile& profile, const Option& option,
@@ -99,6 +100,7 @@ private:
     std::map<std::pair<int, Request>, bool> ever_fits_; ///< what ever_fits() found
     std::map<std::pair<int, Request>, bool> fits_up_;   ///< what fits_what_is_up() found
     std::vector<Step> steps_;                           ///< scratch of spread()
+    std::vector<Seconds> whole_from_;                   ///< scratch of whole_neighbours()
     std::vector<int> capacity_;                         ///< scratch: chunks that each node carries
     std::uint64_t work_ = 0;
 };

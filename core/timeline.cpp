@@ -4,8 +4,10 @@
 namespace foresight {
 
 Timeline::Timeline(const std::vector<Node>& nodes) {
+    gpus_.reserve(nodes.size());
     segments_.reserve(nodes.size());
     for (const Node& node : nodes) {
+        gpus_.push_back(node.gpus);
         const GpuMask gpus = lowest_gpus(node.gpus) & node.usable;
         segments_.push_back({Segment{0, Window{gpus, node.cpus, node.memory_mib}}});
     }

@@ -40,6 +40,10 @@ public:
     explicit Timeline(const std::vector<Node>& nodes);
 
     [[nodiscard]] int nodes() const noexcept { return static_cast<int>(segments_.size()); }
+    /// GPUs of the node, healthy or not.
+    [[nodiscard]] int gpus(int node) const noexcept {
+        return gpus_[static_cast<std::size_t>(node)];
+    }
     [[nodiscard]] const std::vector<Segment>& segments(int node) const noexcept {
         return segments_[static_cast<std::size_t>(node)];
     }
@@ -62,6 +66,7 @@ private:
     /// Applies a change to every segment of [from, until), split at its edges.
     template <typename Change> void change(int node, Seconds from, Seconds until, Change apply);
 
+    std::vector<int> gpus_;
     std::vector<std::vector<Segment>> segments_;
 };
 

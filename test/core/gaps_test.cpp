@@ -63,6 +63,25 @@ void the_first_gap_is_the_earliest_start() {
     }
 }
 
+void whole_nodes_are_found() {
+    test::Draw draw(test_seed());
+    for (int round = 0; round < 200; ++round) {
+        Timeline timeline = empty_timeline(1);
+        Gaps gaps({1}, Block::contiguous, timeline);
+        for (int change = 0; change < 5; ++change) {
+            take_some(draw, timeline, 0);
+            gaps.update(timeline, 0);
+            const Seconds length = draw.number(1, 30);
+            Seconds start = draw.number(0, kTimes);
+            const Seconds found = gaps.whole_from(0, start, length);
+            while (timeline.window(0, start, start + length).gpus != lowest_gpus(8)) {
+                ++start;
+            }
+            CHECK_INT(found, start);
+        }
+    }
+}
+
 void gaps_are_longest_stretches() {
     test::Draw draw(test_seed());
     for (int round = 0; round < 200; ++round) {
@@ -85,4 +104,5 @@ void gaps_are_longest_stretches() {
 } // namespace
 
 TEST_SUITE("gaps", {"the first gap is the earliest start", the_first_gap_is_the_earliest_start},
+           {"whole nodes are found", whole_nodes_are_found},
            {"gaps are longest stretches", gaps_are_longest_stretches})
