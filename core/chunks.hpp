@@ -67,15 +67,20 @@ public:
     }
 
     /// Calls visit(key) in order, until it returns false.
-    template <typename Visit> void each(Visit visit) const {
-        for (const std::uint32_t index : order_) {
-            const Chunk& chunk = chunks_[index];
-            for (std::uint32_t i = 0; i < chunk.count; ++i) {
-                if (!visit(chunk.keys[i])) {
-                    return;
-                }
-            }
+    template <typename Visit> void each(Visit visit) const { walk(0, 0, visit); }
+
+    /// The same from the first key that is not less than `least`.
+    template <typename Visit> void each_from(const Key& least, Visit visit) const {
+        if (order_.empty()) {
+            return;
         }
+        const std::size_t at = place_of(least);
+        const Chunk& chunk = chunks_[order_[at]];
+        const Key* const begin = chunk.keys.data();
+        walk(
+            at,
+            static_cast<std::uint32_t>(std::lower_bound(begin, begin + chunk.count, least) - begin),
+            visit);
     }
 
 private:
@@ -85,6 +90,17 @@ private:
         std::array<Key, kMost> keys;
         std::uint32_t count = 0;
     };
+
+    template <typename Visit> void walk(std::size_t at, std::uint32_t i, Visit& visit) const {
+        for (; at < order_.size(); ++at, i = 0) {
+            const Chunk& chunk = chunks_[order_[at]];
+            for (; i < chunk.count; ++i) {
+                if (!visit(chunk.keys[i])) {
+                    return;
+                }
+            }
+        }
+    }
 
     /// The chunk that holds the key, if any does.
     [[nodiscard]] std::size_t place_of(const Key& key) const noexcept {

@@ -21,8 +21,12 @@ std::vector<int> block_sizes(const Snapshot& snapshot) {
     std::array<bool, kMaxGpusPerNode + 1> asked{};
     for (const Job& job : snapshot.jobs) {
         for (const Option& option : job.options) {
-            if (const int gpus = option.request.gpus(); gpus > 0 && gpus <= kMaxGpusPerNode) {
-                asked[static_cast<std::size_t>(gpus)] = true;
+            // A node takes part in a job over nodes when it has room for one chunk.
+            for (const int gpus : {option.request.gpus(), option.request.chunk.gpus}) {
+                if (gpus > 0 && gpus <= kMaxGpusPerNode &&
+                    (gpus == option.request.gpus() || snapshot.block == Block::any)) {
+                    asked[static_cast<std::size_t>(gpus)] = true;
+                }
             }
         }
     }

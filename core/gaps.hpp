@@ -68,6 +68,24 @@ public:
         }
     }
 
+    /// Calls visit(gap) for each gap of the size that begins in (after, until] and has room for
+    /// `length` from `from` on; stops when it returns false.
+    template <typename Visit>
+    void each_between(int size, Seconds after, Seconds until, Seconds from, Seconds length,
+                      Visit visit) const {
+        const auto& buckets = index_[static_cast<std::size_t>(slot(size))];
+        bool more = true;
+        for (std::size_t b = kBuckets; more && b-- > bucket_of(length);) {
+            buckets[b].each_from({after + 1, -1, -1, 0}, [&](const Gap& gap) {
+                if (gap.start > until) {
+                    return false;
+                }
+                more = gap.end - std::max(gap.start, from) < length || visit(gap);
+                return more;
+            });
+        }
+    }
+
     /// The first time ≥ from at which all GPUs of the node are free for `length`, or kNever.
     [[nodiscard]] Seconds whole_from(int node, Seconds from, Seconds length) const noexcept {
         for (const Stretch& stretch : whole_[static_cast<std::size_t>(node)]) {

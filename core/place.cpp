@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace foresight {
 
@@ -20,6 +21,10 @@ bool refused(const Option& option, int node) noexcept {
 int looseness(const Request& request, const Window& window) noexcept {
     return std::popcount(window.gpus) - request.gpus();
 }
+
+/// A sweep stops to look for nodes when so many were met and carry enough: of a large empty
+/// cluster a part will do.
+constexpr std::size_t kMostCarrying = 512;
 
 } // namespace
 
@@ -271,7 +276,11 @@ std::optional<Place> Placer::spread(const Profile& profile, const Option& option
     if (snapshot_.block != Block::any && profile.gaps() != nullptr) {
         return whole_neighbours(profile, option, from, latest);
     }
+    if (profile.gaps() != nullptr && profile.gaps()->knows(request.chunk.gpus)) {
+        return spread_in_gaps(profile, option, from, latest);
+    }
     steps_.clear();
+    clear_sweep();
     for (const int node : class_of(option).nodes) {
         capacity_[static_cast<std::size_t>(node)] = 0;
         if (!refused(option, node)) {
@@ -294,17 +303,139 @@ std::optional<Place> Placer::spread(const Profile& profile, const Option& option
         if (total < request.chunks || carrying < request.nodes_min) {
             continue;
         }
-        const std::vector<std::pair<int, int>> chosen = choose_nodes(option);
-        if (!chosen.empty()) {
-            Place place{start, {}};
-            for (const auto& [node, chunks] : chosen) {
-                const Window window =
-                    profile.timeline().window(node, start, start + option.duration);
-                // Over nodes the parts of a block are whole nodes and a run from GPU 0: lowest.
-                place.shares.push_back(share_of(request, node, node_at(node), window, chunks,
-                                                Block::any, Packing::lowest));
-            }
+        if (std::optional<Place> place = over(profile, option, start)) {
             return place;
+        }
+    }
+    return std::nullopt;
+}
+
+/// A place over the nodes that carry something now.
+std::optional<Place> Placer::over(const Profile& profile, const Option& option,
+                                  Seconds start) const {
+    const std::vector<std::pair<int, int>> chosen = choose_nodes(option);
+    if (chosen.empty()) {
+        return std::nullopt;
+    }
+    Place place{start, {}};
+    for (const auto& [node, chunks] : chosen) {
+        const Window window = profile.timeline().window(node, start, start + option.duration);
+        // Over nodes the parts of a block are whole nodes and a run from GPU 0: lowest.
+        place.shares.push_back(share_of(option.request, node, node_at(node), window, chunks,
+                                        Block::any, Packing::lowest));
+    }
+    return place;
+}
+
+/// Nodes whose gaps begin in (after, until] join the sweep, until there are `most` that carry it.
+void Placer::activate(const Profile& profile, const Option& option, Seconds from, Seconds after,
+                      Seconds until, std::size_t most) {
+    const std::vector<bool>& member = member_[static_cast<std::size_t>(option.node_class)];
+    profile.gaps()->each_between(
+        option.request.chunk.gpus, after, until, from, option.duration, [&](const Gap& gap) {
+            if (!member[static_cast<std::size_t>(gap.node)] || refused(option, gap.node)) {
+                return true;
+            }
+            Seconds& last = sweep_.last_start[static_cast<std::size_t>(gap.node)];
+            const bool fresh = last < 0;
+            if (fresh) {
+                sweep_.nodes.push_back(gap.node);
+                capacity_[static_cast<std::size_t>(gap.node)] = 0;
+            }
+            last = std::max(last, gap.end - option.duration);
+            if (gap.start > from) {
+                sweep_.changes.push_back({gap.start, gap.node});
+                std::push_heap(sweep_.changes.begin(), sweep_.changes.end(), std::greater<>());
+            } else if (fresh) {
+                recount(profile, option, gap.node, from);
+            }
+            return sweep_.nodes.size() < most || sweep_.total < option.request.chunks;
+        });
+}
+
+/// What the node carries at this start, and when that may change.
+void Placer::recount(const Profile& profile, const Option& option, int node, Seconds start) {
+    int& capacity = capacity_[static_cast<std::size_t>(node)];
+    const int now = capacity_at(profile, option, node, start);
+    sweep_.carrying += (now > 0) - (capacity > 0);
+    sweep_.total += now - capacity;
+    capacity = now;
+    const Seconds last = sweep_.last_start[static_cast<std::size_t>(node)];
+    if (start <= last) {
+        sweep_.changes.push_back(
+            {std::min(next_change(profile, option, node, start), last + 1), node});
+        std::push_heap(sweep_.changes.begin(), sweep_.changes.end(), std::greater<>());
+    }
+}
+
+/// The next start at which the node may carry another number of chunks: the window's left edge
+/// leaves a segment, its right edge enters one, or the same with a closure.
+Seconds Placer::next_change(const Profile& profile, const Option& option, int node,
+                            Seconds after) const {
+    Seconds next = kNever;
+    const auto consider = [&](Seconds time) { next = time > after ? std::min(next, time) : next; };
+    const std::vector<Segment>& list = profile.timeline().segments(node);
+    const std::size_t left = profile.timeline().at(node, after) + 1;
+    if (left < list.size()) {
+        consider(list[left].from);
+        const std::size_t right = profile.timeline().at(node, after + option.duration - 1) + 1;
+        if (right < list.size()) {
+            consider(list[right].from - option.duration + 1);
+        }
+    }
+    for (const Closure& closure : closures_.of(option.node_class, node)) {
+        consider(closure.until);
+        consider(closure.from - option.duration + 1);
+    }
+    return next;
+}
+
+void Placer::clear_sweep() {
+    for (const int node : sweep_.nodes) {
+        sweep_.last_start[static_cast<std::size_t>(node)] = -1;
+    }
+    sweep_.last_start.resize(snapshot_.nodes.size(), -1);
+    sweep_.nodes.clear();
+    sweep_.changes.clear();
+    sweep_.total = 0;
+    sweep_.carrying = 0;
+}
+
+std::optional<Place> Placer::spread_in_gaps(const Profile& profile, const Option& option,
+                                            Seconds from, Seconds latest) {
+    clear_sweep();
+    const auto place_at = [&](Seconds start) -> std::optional<Place> {
+        return sweep_.total < option.request.chunks || sweep_.carrying < option.request.nodes_min
+                   ? std::nullopt
+                   : over(profile, option, start);
+    };
+    for (const std::size_t most : {kMostCarrying, snapshot_.nodes.size()}) {
+        activate(profile, option, from, -1, from, most);
+        if (std::optional<Place> place = place_at(from)) {
+            return place;
+        }
+        if (sweep_.nodes.size() < most) {
+            break;
+        }
+    }
+    // Gaps join in stretches of time that grow: most answers are near.
+    Seconds joined = from;
+    for (Seconds reach = std::max<Seconds>(60, (latest - from) / 256); joined < latest;
+         reach *= 2) {
+        const Seconds until = std::min(latest, joined + reach);
+        activate(profile, option, from, joined, until, snapshot_.nodes.size());
+        joined = until;
+        while (!sweep_.changes.empty() && sweep_.changes.front().at <= joined) {
+            const Seconds start = sweep_.changes.front().at;
+            while (!sweep_.changes.empty() && sweep_.changes.front().at == start) {
+                const int node = sweep_.changes.front().node;
+                std::pop_heap(sweep_.changes.begin(), sweep_.changes.end(), std::greater<>());
+                sweep_.changes.pop_back();
+                recount(profile, option, node, start);
+            }
+            if (std::optional<Place> place = place_at(start)) {
+                return place;
+            }
         }
     }
     return std::nullopt;
@@ -431,14 +562,6 @@ std::optional<Place> Placer::whole_neighbours(const Profile& profile, const Opti
     return place;
 }
 
-std::vector<std::pair<int, int>> Placer::choose_nodes(const Option& option) const {
-    if (snapshot_.block != Block::any) {
-        return choose_whole_neighbours(option);
-    }
-    std::vector<std::pair<int, int>> chosen = choose_neighbours(option);
-    return chosen.empty() ? choose_largest(option) : chosen;
-}
-
 std::vector<std::pair<int, int>> Placer::choose_whole_neighbours(const Option& option) const {
     const std::vector<int>& nodes = class_of(option).nodes;
     for (std::size_t first = 0; first < nodes.size(); ++first) {
@@ -473,18 +596,10 @@ void deal(std::vector<std::pair<int, int>>& nodes, int chunks) {
     }
 }
 
-} // namespace
-
-std::vector<std::pair<int, int>> Placer::choose_neighbours(const Option& option) const {
-    // Two pointers over the carrying nodes: the shortest stretch of the line that carries it all,
-    // and of those the one that leaves the least.
-    const Request& request = option.request;
-    std::vector<std::pair<int, int>> carrying;
-    for (const int node : class_of(option).nodes) {
-        if (const int capacity = capacity_[static_cast<std::size_t>(node)]; capacity > 0) {
-            carrying.emplace_back(node, capacity);
-        }
-    }
+/// Two pointers over the carrying nodes: the shortest stretch of the line that carries it all, and
+/// of those the one that leaves the least.
+std::vector<std::pair<int, int>>
+choose_neighbours(const Request& request, const std::vector<std::pair<int, int>>& carrying) {
     std::pair<std::int64_t, std::int64_t> best{kNever, kNever};
     std::size_t best_first = 0;
     std::size_t best_count = 0;
@@ -518,14 +633,9 @@ std::vector<std::pair<int, int>> Placer::choose_neighbours(const Option& option)
     return chosen;
 }
 
-std::vector<std::pair<int, int>> Placer::choose_largest(const Option& option) const {
-    const Request& request = option.request;
-    std::vector<std::pair<int, int>> carrying;
-    for (const int node : class_of(option).nodes) {
-        if (const int capacity = capacity_[static_cast<std::size_t>(node)]; capacity > 0) {
-            carrying.emplace_back(node, capacity);
-        }
-    }
+/// The nodes that carry most: the fewest.
+std::vector<std::pair<int, int>> choose_largest(const Request& request,
+                                                std::vector<std::pair<int, int>> carrying) {
     std::stable_sort(carrying.begin(), carrying.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     std::int64_t sum = 0;
@@ -542,6 +652,32 @@ std::vector<std::pair<int, int>> Placer::choose_largest(const Option& option) co
     carrying.resize(count);
     deal(carrying, request.chunks);
     std::sort(carrying.begin(), carrying.end());
+    return carrying;
+}
+
+} // namespace
+
+std::vector<std::pair<int, int>> Placer::choose_nodes(const Option& option) const {
+    if (snapshot_.block != Block::any) {
+        return choose_whole_neighbours(option);
+    }
+    std::vector<std::pair<int, int>> carrying = carrying_nodes(option);
+    std::vector<std::pair<int, int>> chosen = choose_neighbours(option.request, carrying);
+    return chosen.empty() ? choose_largest(option.request, std::move(carrying)) : chosen;
+}
+
+/// The nodes that carry something, with how much, in the line's order.
+std::vector<std::pair<int, int>> Placer::carrying_nodes(const Option& option) const {
+    std::vector<std::pair<int, int>> carrying;
+    const bool swept = !sweep_.nodes.empty();
+    for (const int node : swept ? sweep_.nodes : class_of(option).nodes) {
+        if (const int capacity = capacity_[static_cast<std::size_t>(node)]; capacity > 0) {
+            carrying.emplace_back(node, capacity);
+        }
+    }
+    if (swept) {
+        std::sort(carrying.begin(), carrying.end());
+    }
     return carrying;
 }
 

@@ -7,8 +7,10 @@
  * carrying capacity becomes a step function of the start time, and one sweep over their steps
  * finds the first time at which enough nodes carry enough (serial schedule generation's inner
  * step; Kolisch 1996 for the scheme).  Where the profile keeps an index of gaps, one node's start
- * comes from it, and whole neighbours are walked node by node until they agree on a start.  Cost:
- * O(nodes × segments), O(segments² ) a node when several nodes are needed.
+ * comes from it; whole neighbours from the times at which each node is free as a whole; and the
+ * sweep meets a node only from the start of its gap on, and ends when enough carry enough.
+ * Cost: O(nodes × segments), O(segments²) a node when several nodes are needed; with an index about
+ * O(gaps that begin before the answer).
  */
 #pragma once
 
@@ -56,6 +58,23 @@ private:
         int capacity = 0;
     };
 
+    /// A node may carry another number of chunks from this time on.
+    struct Change {
+        Seconds at = 0;
+        int node = 0;
+
+        auto operator<=>(const Change&) const = default;
+    };
+
+    /// A sweep over start times for a request over nodes: what each node carries now.
+    struct Sweep {
+        std::vector<Change> changes;     ///< a heap, the first on top
+        std::vector<int> nodes;          ///< that were looked at
+        std::vector<Seconds> last_start; ///< by node: the last one inside its gap; -1: not in nodes
+        std::int64_t total = 0;          ///< chunks
+        int carrying = 0;                ///< nodes with capacity
+    };
+
     [[nodiscard]] std::optional<Place>
     earliest_on_nodes(const Profile& profile, const Option& option, Seconds from, Seconds latest);
     [[nodiscard]] std::optional<Place> alone(const Profile& profile, const Option& option,
@@ -75,13 +94,22 @@ private:
                                               Seconds from, Seconds latest);
     void collect_steps(const Profile& profile, const Option& option, int node, Seconds from,
                        Seconds latest);
+    [[nodiscard]] std::optional<Place> spread_in_gaps(const Profile& profile, const Option& option,
+                                                      Seconds from, Seconds latest);
+    void activate(const Profile& profile, const Option& option, Seconds from, Seconds after,
+                  Seconds until, std::size_t most);
+    void clear_sweep();
+    void recount(const Profile& profile, const Option& option, int node, Seconds start);
+    [[nodiscard]] Seconds next_change(const Profile& profile, const Option& option, int node,
+                                      Seconds after) const;
+    [[nodiscard]] std::optional<Place> over(const Profile& profile, const Option& option,
+                                            Seconds start) const;
     [[nodiscard]] int capacity_at(const Profile& profile, const Option& option, int node,
                                   Seconds start);
     [[nodiscard]] std::vector<std::pair<int, int>> choose_nodes(const Option& option) const;
     [[nodiscard]] std::vector<std::pair<int, int>>
     choose_whole_neighbours(const Option& option) const;
-    [[nodiscard]] std::vector<std::pair<int, int>> choose_neighbours(const Option& option) const;
-    [[nodiscard]] std::vector<std::pair<int, int>> choose_largest(const Option& option) const;
+    [[nodiscard]] std::vector<std::pair<int, int>> carrying_nodes(const Option& option) const;
     [[nodiscard]] bool fits_empty(const Option& option, bool repaired) const;
     [[nodiscard]] bool can_stand_alone(const Option& option) const noexcept;
     [[nodiscard]] bool must_stand_alone(const Option& option) const noexcept;
@@ -100,6 +128,7 @@ private:
     std::map<std::pair<int, Request>, bool> ever_fits_; ///< what ever_fits() found
     std::map<std::pair<int, Request>, bool> fits_up_;   ///< what fits_what_is_up() found
     std::vector<Step> steps_;                           ///< scratch of spread()
+    Sweep sweep_;                                       ///< scratch of spread_in_gaps()
     std::vector<Seconds> whole_from_;                   ///< scratch of whole_neighbours()
     std::vector<int> capacity_;                         ///< scratch: chunks that each node carries
     std::uint64_t work_ = 0;

@@ -47,6 +47,19 @@ Seconds Closures::clear_of(int node_class, int node, Seconds from, Seconds until
     return from;
 }
 
+std::span<const Closure> Closures::of(int node_class, int node) const noexcept {
+    const std::vector<Closure>& list = of_class_[static_cast<std::size_t>(node_class)];
+    if (list.empty()) {
+        return {};
+    }
+    const auto begin =
+        std::lower_bound(list.begin(), list.end(), node,
+                         [](const Closure& entry, int wanted) { return entry.node < wanted; });
+    const auto end =
+        std::find_if(begin, list.end(), [&](const Closure& entry) { return entry.node != node; });
+    return {begin, end};
+}
+
 Profile::Profile(const Snapshot& snapshot)
     : timeline_(snapshot.nodes), horizon_(snapshot.horizon()) {
     limits_.reserve(snapshot.limits.size());

@@ -12,6 +12,7 @@
 #include "usage.hpp"
 
 #include <optional>
+#include <span>
 
 namespace foresight {
 
@@ -24,6 +25,9 @@ public:
     /// [from, until), so that it may be tried again there; `from` when nothing does.
     [[nodiscard]] Seconds clear_of(int node_class, int node, Seconds from,
                                    Seconds until) const noexcept;
+
+    /// The node's closures for the class, by time, disjoint.
+    [[nodiscard]] std::span<const Closure> of(int node_class, int node) const noexcept;
 
 private:
     std::vector<std::vector<Closure>> of_class_; ///< by (node, from), disjoint
