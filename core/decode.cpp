@@ -111,8 +111,9 @@ Decoded Decoder::decode(const std::vector<Entry>& order) {
     for (const Placement& place : decoded.placements) {
         const Job& job = job_at(place.job);
         if (job.app < 0) {
-            decoded.value +=
-                reward(weights_, job.priority, count_gpus(place.shares), place.start, place.end);
+            // By the grown priority: no search may hold an old job back for ever.
+            decoded.value += reward(weights_, aged_priority(snapshot_, policy_, job),
+                                    count_gpus(place.shares), place.start, place.end);
         }
     }
     return decoded;

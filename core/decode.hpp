@@ -29,7 +29,7 @@ inline constexpr int kMostTasks = 256;
 
 struct Decoded {
     std::vector<Placement> placements; ///< in the order in which they were decided
-    double value = 0;                  ///< sum of the batch jobs' rewards
+    double value = 0;                  ///< rewards of the batch jobs, their priorities grown by age
 };
 
 class Decoder {
@@ -44,6 +44,7 @@ public:
     [[nodiscard]] const Profile& base() const noexcept { return base_; }
     [[nodiscard]] std::uint64_t work() const noexcept { return placer_.work(); }
     [[nodiscard]] Placer& placer() noexcept { return placer_; }
+    [[nodiscard]] const std::atomic<bool>* cancel() const noexcept { return cancel_; }
     [[nodiscard]] const Weights& weights() const noexcept { return weights_; }
     [[nodiscard]] bool cancelled() const noexcept {
         return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed);

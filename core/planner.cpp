@@ -13,12 +13,11 @@ Plan make_plan(const Snapshot& snapshot, const PlanOptions& options) {
     plan.policy = options.policy.name;
     Decoder decoder(snapshot, options.policy, options.cancel);
     decoder.prepare();
-    plan.holds = decoder.holds();
-    Decoded decoded = options.policy.order == Order::value && options.policy.holds == kHoldAll
-                          ? search_order(snapshot, options.policy, decoder, options.budget)
-                          : decoder.decode(queue_of(snapshot, options.policy));
-    plan.placements = std::move(decoded.placements);
-    plan.work = decoder.work();
+    const std::uint64_t spent = decoder.work();
+    Found found = search_order(snapshot, options.policy, decoder, options.budget);
+    plan.placements = std::move(found.placements);
+    plan.holds = std::move(found.holds);
+    plan.work = spent + found.work;
     plan.complete = !decoder.cancelled();
     if (plan.complete) {
         explain(snapshot, decoder, plan);

@@ -40,6 +40,15 @@ struct Policy {
     Packing packing = Packing::tight;
 };
 
+/// Where in a node, and on which of equal nodes, a block goes; only a strip asks (strip.hpp).
+enum class Side : std::uint8_t {
+    tight, ///< the node and the run that leave the fewest GPUs
+    low,   ///< the lowest legal block
+    high,  ///< the highest
+    push,  ///< as tight, but applications give way even where they need not
+    stay,  ///< as tight, but no application gives way
+};
+
 /// One way to run one job, in the order in which a policy looks at them.
 struct Entry {
     int job = 0;    ///< index into Snapshot::jobs
@@ -47,6 +56,7 @@ struct Entry {
     int tier = 0;
     bool on_top = false;
     double merit = 0; ///< larger is earlier, within a tier
+    Side side = Side::tight;
 };
 
 /// Whether the policy may put either first: a tier, then an administrator's word, is above merit.

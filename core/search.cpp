@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "search.hpp"
 
+#include "random.hpp"
+#include "strip.hpp"
+#include "strip_search.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,23 +14,6 @@ namespace {
 
 /// Queues longer than this are decoded once before the budget is asked.
 constexpr std::size_t kFewJobs = 64;
-
-/// SplitMix64 (Steele, Lea & Flood 2014): small, fast, and the same everywhere.
-class Random {
-public:
-    std::uint64_t next() noexcept {
-        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-        return z ^ (z >> 31);
-    }
-    std::size_t below(std::size_t bound) noexcept {
-        return static_cast<std::size_t>(next() % bound);
-    }
-
-private:
-    std::uint64_t state_ = 1;
-};
 
 /// Re-sorts a queue inside its tiers by a key, larger first.
 template <typename Key> std::vector<Entry> sorted_by(const std::vector<Entry>& queue, Key key) {
@@ -80,11 +67,9 @@ bool move_one(std::vector<Entry>& order, Random& random) {
     return true;
 }
 
-} // namespace
-
-Decoded search_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
-                     std::uint64_t budget) {
-    std::vector<Entry> order = queue_of(snapshot, policy);
+/// The general search: each trial is a decode from the start.
+Decoded improve_order(const Snapshot& snapshot, Decoder& decoder, std::vector<Entry>& order,
+                      std::uint64_t budget) {
     Decoded best = decoder.decode(order);
     if (order.size() < 2) {
         return best;
@@ -118,6 +103,54 @@ Decoded search_order(const Snapshot& snapshot, const Policy& policy, Decoder& de
         }
     }
     return best;
+}
+
+bool searches(const Policy& policy) noexcept {
+    return policy.order == Order::value && policy.holds == kHoldAll;
+}
+
+Found found_on_strip(const Snapshot& snapshot, const Policy& policy, const Decoder& decoder,
+                     StripPlan plan) {
+    Found found{std::move(plan.placements), std::move(plan.holds), std::move(plan.order), 0,
+                plan.work};
+    for (const Placement& place : found.placements) {
+        found.value += reward(
+            decoder.weights(),
+            aged_priority(snapshot, policy, snapshot.jobs[static_cast<std::size_t>(place.job)]),
+            count_gpus(place.shares), place.start, place.end);
+    }
+    return found;
+}
+
+} // namespace
+
+Found search_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
+                   std::uint64_t budget) {
+    if (searches(policy) && Strip::suits(snapshot)) {
+        return found_on_strip(
+            snapshot, policy, decoder,
+            search_strip(snapshot, policy, decoder.holds(), budget, decoder.cancel()));
+    }
+    std::vector<Entry> order = queue_of(snapshot, policy);
+    if (!searches(policy)) {
+        return decode_order(snapshot, policy, decoder, order);
+    }
+    const std::uint64_t before = decoder.work();
+    Decoded best = improve_order(snapshot, decoder, order, budget);
+    return {std::move(best.placements), decoder.holds(), std::move(order), best.value,
+            decoder.work() - before};
+}
+
+Found decode_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
+                   const std::vector<Entry>& order) {
+    if (searches(policy) && Strip::suits(snapshot)) {
+        return found_on_strip(snapshot, policy, decoder,
+                              decode_strip(snapshot, policy, decoder.holds(), order));
+    }
+    const std::uint64_t before = decoder.work();
+    Decoded decoded = decoder.decode(order);
+    return {std::move(decoded.placements), decoder.holds(), order, decoded.value,
+            decoder.work() - before};
 }
 
 } // namespace foresight
