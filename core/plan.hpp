@@ -7,6 +7,7 @@
 #include "model.hpp"
 #include "reason.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ struct Plan {
     std::vector<Unplaced> unplaced;
     std::vector<Hold> holds; ///< one for each Snapshot::apps
     Metrics metrics;
+    /// No plan of the snapshot has a larger objective (bound.hpp); none for a cancelled plan.
+    std::optional<double> bound;
     std::uint64_t work = 0; ///< work units spent; the budget's unit (planner.hpp)
     bool complete = true;   ///< false: cancelled or out of budget before every job was looked at
 };

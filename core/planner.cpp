@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "planner.hpp"
 
+#include "bound.hpp"
 #include "decode.hpp"
 #include "explain.hpp"
 #include "search.hpp"
@@ -22,6 +23,10 @@ Plan make_plan(const Snapshot& snapshot, const PlanOptions& options) {
     if (plan.complete) {
         explain(snapshot, decoder, plan);
         plan.metrics = measure(snapshot, plan);
+        Bound bound(snapshot);
+        bound.tighten(rounds_of_bound(snapshot, options.budget), plan.metrics.objective);
+        plan.bound = bound.value();
+        plan.work += bound.work();
     }
     return plan;
 }

@@ -184,7 +184,7 @@ std::string schedule_text(const Snapshot& snapshot, const Plan& plan,
     put(top, "mode", json_text(header.mode));
     put(top, "jobs", jobs_json(snapshot, plan));
     put(top, "unplaced", unplaced_json(snapshot, plan));
-    put(top, "bound", json_nothing());
+    put(top, "bound", plan.bound ? json_number(*plan.bound) : json_nothing());
     put(top, "realtime", realtime_json(snapshot, plan));
     put(top, "metrics", metrics_json(plan.metrics));
     put(top, "plan_us", json_whole(header.plan_us));

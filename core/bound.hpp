@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The bound: no plan of a snapshot is worth more.
+ *
+ * Lagrangian relaxation of the time-indexed formulation (Pritsker, Watters & Wolfe 1969; van den
+ * Akker, Hurkens & Savelsbergh 2000): the cluster's GPUs get a price in each step, each job starts
+ * where its reward exceeds the price by most, each application holds the cheapest curve that its
+ * swap cap allows, and GPUs that nobody takes are worth their price.  The sum is above every plan
+ * for any prices; a subgradient method with Polyak's step towards the value of a known plan lowers
+ * it.  Reward and price are piecewise linear in a job's start, with bends where its start or end
+ * lies on a step's edge or its window begins or ends: those are looked at, so the answer is exact
+ * for times to the second.  Shapes of blocks, nodes, CPUs, memory and limits are left out, and so
+ * is what the applications' own jobs take beside their holds: all of it can only lower a plan.
+ *
+ * The prices order a queue (Möhring, Schulz, Stork & Uetz 2003): see Best.
+ *
+ * Cost of a round: O(groups × steps), vectorised; jobs with equal GPU value, length and window are
+ * one group.
+ */
+#pragma once
+
+#include "curve.hpp"
+#include "model.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace foresight {
+
+class Bound {
+public:
+    explicit Bound(const Snapshot& snapshot);
+
+    /// Lowers the bound for at most so many rounds.  `reached` is the objective of a known plan
+    /// (or a guess): the closer, the better the steps; it never makes the bound wrong.
+    void tighten(int rounds, double reached);
+
+    /// The least found so far, a hair above rounding errors.
+    [[nodiscard]] double value() const noexcept;
+
+    /// The prices of value(): what a GPU is worth for each step.  With more than kMostPrices
+    /// steps, several share a price and the list is shorter.
+    [[nodiscard]] const std::vector<double>& prices() const noexcept { return best_prices_; }
+
+    /// What a job does at the prices of value().
+    struct Best {
+        Seconds start = kNever; ///< kNever: it would not run
+        int option = 0;
+        double profit = 0; ///< of one task: reward less the price of what it holds
+    };
+    /// For each job; applications' own and refused ones do not run.
+    [[nodiscard]] std::vector<Best> best();
+
+    /// Work units spent (planner.hpp).
+    [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
+
+    static constexpr int kMostPrices = 1024;
+
+private:
+    /// One way to run a job, ready to be looked at.
+    struct Choice {
+        double gpus = 0;     ///< of all jobs and tasks of the group
+        Seconds from = 0;    ///< first start
+        Seconds latest = 0;  ///< last start
+        Seconds on_time = 0; ///< last start that ends inside the horizon
+        Seconds length = 0;  ///< inside the horizon
+        int whole = 0;       ///< length in price steps, rounded down …
+        double part = 0;     ///< … and the rest of it, as a share of a step
+        int job = 0;         ///< the first job of the group
+        int option = 0;
+    };
+    struct Group {
+        double priority = 0;
+        std::uint32_t first = 0; ///< choices: one of them
+        std::uint32_t last = 0;
+    };
+    struct Found {
+        double profit = 0; ///< of a GPU
+        Seconds start = kNever;
+    };
+
+    struct ClassSize {
+        int gpus = 0;    ///< healthy ones of all nodes of a class
+        int largest = 0; ///< … of its largest node
+    };
+
+    void set_grid();
+    void largest_nodes();
+    void set_capacity();
+    void set_overruns();
+    void add_jobs();
+    void add_choices(int index, std::vector<Choice>& choices) const;
+    void merge_groups();
+    void add_apps();
+    [[nodiscard]] bool loses_nothing(const App& app) const;
+    void first_prices();
+
+    [[nodiscard]] double evaluate();
+    [[nodiscard]] double jobs_profit();
+    [[nodiscard]] double apps_cost();
+    void set_gains(double priority);
+    [[nodiscard]] Found look(const Choice& choice) const;
+    void look_at(const Choice& choice, Seconds start, Found& found) const;
+    void use(const Choice& choice, Seconds start);
+    bool move_prices(double value, double reached);
+    void keep(double value);
+    [[nodiscard]] double gain_up_to(Seconds time) const noexcept;
+
+    const Snapshot& snapshot_;
+    int merge_ = 1;            ///< steps that share a price
+    int steps_ = 0;            ///< price steps
+    Seconds length_ = 0;       ///< of a price step
+    Seconds horizon_ = 0;      ///< end of the last price step
+    double fixed_ = 0;         ///< rewards of what runs
+    double overrun_room_ = -1; ///< GPUs that may be held past the horizon; -1: no rule
+    double overrun_price_ = 0;
+    double best_overrun_price_ = 0;
+    std::vector<double> weights_;  ///< by price step
+    std::vector<double> capacity_; ///< by price step: GPUs, averaged over the step
+    std::vector<double> prices_;
+    std::vector<double> best_prices_;
+    double best_value_ = 0;
+    double magnitude_ = 0;            ///< of the terms that make up the value
+    std::vector<ClassSize> sizes_;    ///< by class
+    std::vector<double> shares_;      ///< by step: of a price step's price
+    std::vector<double> step_prices_; ///< scratch: by step
+    std::vector<Group> groups_;       ///< by priority
+    std::vector<Choice> choices_;
+    std::vector<Curve> curves_;
+    std::vector<double> slack_;     ///< by price step: capacity less use, at the prices looked at
+    std::vector<double> direction_; ///< of the last move
+    double overrun_slack_ = 0;
+    double overrun_direction_ = 0;
+    double pace_ = 1;
+    double deflect_ = 0.7;
+    int patience_ = 4;
+    int stuck_ = 0;
+    std::vector<double> gains_;  ///< scratch: priority × weight less price, by price step
+    std::vector<double> summed_; ///< scratch: sums of gains_
+    std::uint64_t work_ = 0;
+};
+
+/// Rounds that a plan of this budget (planner.hpp) spends on its bound.
+[[nodiscard]] int rounds_of_bound(const Snapshot& snapshot, std::uint64_t budget) noexcept;
+
+} // namespace foresight
