@@ -43,11 +43,18 @@ std::vector<int> block_sizes(const Snapshot& snapshot) {
     return sizes;
 }
 
+void Pinner::before_holds(Profile&, Placer&, std::vector<Placement>&) {}
+void Pinner::after_holds(Profile&, Placer&, std::vector<Placement>&) {}
+
 Decoder::Decoder(const Snapshot& snapshot, const Policy& policy, const std::atomic<bool>* cancel)
     : snapshot_(snapshot), policy_(policy), cancel_(cancel), weights_(snapshot),
       placer_(snapshot, policy.packing), base_(snapshot), profile_(base_),
       places_of_(snapshot.jobs.size()) {
     number_shapes();
+    worth_.reserve(snapshot.jobs.size());
+    for (const Job& job : snapshot.jobs) {
+        worth_.push_back(aged_priority(snapshot, policy, job));
+    }
 }
 
 void Decoder::number_shapes() {
@@ -71,7 +78,7 @@ void Decoder::number_shapes() {
     }
 }
 
-void Decoder::prepare() {
+void Decoder::prepare(Pinner* pinner) {
     std::vector<Entry> queue = queue_of(snapshot_, policy_);
     std::erase_if(queue, [&](const Entry& entry) { return job_at(entry.job).app < 0; });
     std::stable_sort(queue.begin(), queue.end(), [&](const Entry& a, const Entry& b) {
@@ -86,9 +93,25 @@ void Decoder::prepare() {
     }
     own_ = std::move(decoded.placements);
     base_ = profile_;
+    if (pinner != nullptr) {
+        pinner->before_holds(base_, placer_, pinned_);
+    }
     holds_ = plan_holds(snapshot_, policy_.realtime, own_, base_);
     if (static_cast<int>(snapshot_.nodes.size()) >= kIndexedNodes) {
         base_.index_gaps(block_sizes(snapshot_), snapshot_.block);
+    }
+    if (pinner != nullptr) {
+        pinner->after_holds(base_, placer_, pinned_);
+    }
+}
+
+/// Places that the base has taken already.
+void Decoder::give_first(const std::vector<Placement>& places, Decoded& decoded) {
+    for (const Placement& given : places) {
+        std::vector<std::size_t>& of_job = places_of_[static_cast<std::size_t>(given.job)];
+        of_job.push_back(decoded.placements.size());
+        decoded.placements.push_back(given);
+        decoded.placements.back().task = static_cast<int>(of_job.size()) - 1;
     }
 }
 
@@ -99,20 +122,17 @@ Decoded Decoder::decode(const std::vector<Entry>& order) {
         places.clear();
     }
     std::fill(learnt_.begin(), learnt_.end(), Learnt{});
-    for (const Placement& placement : own_) {
-        places_of_[static_cast<std::size_t>(placement.job)].push_back(decoded.placements.size());
-        decoded.placements.push_back(placement);
-    }
+    give_first(own_, decoded);
+    give_first(pinned_, decoded);
     if (policy_.holds == kHoldAll) {
         decode_all(order, decoded);
     } else {
         decode_by_event(order, decoded);
     }
     for (const Placement& place : decoded.placements) {
-        const Job& job = job_at(place.job);
-        if (job.app < 0) {
+        if (job_at(place.job).app < 0) {
             // By the grown priority: no search may hold an old job back for ever.
-            decoded.value += reward(weights_, aged_priority(snapshot_, policy_, job),
+            decoded.value += reward(weights_, worth_[static_cast<std::size_t>(place.job)],
                                     count_gpus(place.shares), place.start, place.end);
         }
     }

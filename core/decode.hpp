@@ -32,12 +32,23 @@ struct Decoded {
     double value = 0;                  ///< rewards of the batch jobs, their priorities grown by age
 };
 
+/// Gives places before any order is followed, as what a plan keeps of the one before (memory.hpp).
+/// It takes them from the profile and appends them to `pinned`.
+class Pinner {
+public:
+    virtual ~Pinner() = default;
+    /// Before the applications' holds are planned: these go around what is pinned here …
+    virtual void before_holds(Profile& profile, Placer& placer, std::vector<Placement>& pinned);
+    /// … and after.
+    virtual void after_holds(Profile& profile, Placer& placer, std::vector<Placement>& pinned);
+};
+
 class Decoder {
 public:
     Decoder(const Snapshot& snapshot, const Policy& policy, const std::atomic<bool>* cancel);
 
-    /// Jobs of applications placed and holds taken: what every decode starts from.
-    void prepare();
+    /// Jobs of applications placed, holds and pinned places taken: what every decode starts from.
+    void prepare(Pinner* pinner = nullptr);
 
     [[nodiscard]] const std::vector<Hold>& holds() const noexcept { return holds_; }
     /// What runs and what applications hold, without any batch job.
@@ -66,6 +77,7 @@ private:
     void place_entry(const Entry& entry, Decoded& decoded);
     [[nodiscard]] std::optional<Placement> find(const Entry& entry, Seconds from, Seconds latest);
     void commit(Placement placement, Decoded& decoded);
+    void give_first(const std::vector<Placement>& places, Decoded& decoded);
     [[nodiscard]] Seconds first_start(const Job& job) const noexcept;
     [[nodiscard]] Seconds last_start(const Option& option) const noexcept;
     [[nodiscard]] Seconds next_event(Seconds after) const;
@@ -82,6 +94,8 @@ private:
     Profile profile_;
     std::vector<Hold> holds_;
     std::vector<Placement> own_;                      ///< the applications' own jobs
+    std::vector<Placement> pinned_;                   ///< given before any order
+    std::vector<double> worth_;                       ///< by job: its aged priority
     std::vector<std::vector<int>> shape_of_;          ///< by job and option
     std::vector<Learnt> learnt_;                      ///< by shape
     std::vector<std::vector<std::size_t>> places_of_; ///< by job: indices into placements

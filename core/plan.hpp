@@ -54,7 +54,8 @@ struct Plan {
     Metrics metrics;
     /// No plan of the snapshot has a larger objective (bound.hpp); none for a cancelled plan.
     std::optional<double> bound;
-    std::uint64_t work = 0; ///< work units spent; the budget's unit (planner.hpp)
+    std::uint64_t work = 0;   ///< work units spent; the budget's unit (planner.hpp)
+    std::uint64_t budget = 0; ///< work units granted to the search
     bool complete = true;   ///< false: cancelled or out of budget before every job was looked at
 };
 

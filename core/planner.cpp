@@ -3,22 +3,29 @@
 
 #include "bound.hpp"
 #include "decode.hpp"
+#include "digest.hpp"
 #include "explain.hpp"
 #include "search.hpp"
 #include "value.hpp"
 
 namespace foresight {
 
-Plan make_plan(const Snapshot& snapshot, const PlanOptions& options) {
-    Plan plan;
-    plan.policy = options.policy.name;
-    Decoder decoder(snapshot, options.policy, options.cancel);
-    decoder.prepare();
+namespace {
+
+/// A plan that knows nothing of the last one; `decoder` is prepared.
+Draft plan_freely(const Snapshot& snapshot, const PlanOptions& options, Decoder& decoder) {
     const std::uint64_t spent = decoder.work();
     Found found = search_order(snapshot, options.policy, decoder, options.budget);
-    plan.placements = std::move(found.placements);
-    plan.holds = std::move(found.holds);
-    plan.work = spent + found.work;
+    return {std::move(found.placements), std::move(found.holds), spent + found.work};
+}
+
+Plan finish(const Snapshot& snapshot, const PlanOptions& options, Draft draft, Decoder& decoder) {
+    Plan plan;
+    plan.policy = options.policy.name;
+    plan.placements = std::move(draft.placements);
+    plan.holds = std::move(draft.holds);
+    plan.work = draft.work;
+    plan.budget = options.budget;
     plan.complete = !decoder.cancelled();
     if (plan.complete) {
         explain(snapshot, decoder, plan);
@@ -29,6 +36,32 @@ Plan make_plan(const Snapshot& snapshot, const PlanOptions& options) {
         plan.work += bound.work();
     }
     return plan;
+}
+
+} // namespace
+
+Plan make_plan(const Snapshot& snapshot, const PlanOptions& options) {
+    Decoder decoder(snapshot, options.policy, options.cancel);
+    decoder.prepare();
+    return finish(snapshot, options, plan_freely(snapshot, options, decoder), decoder);
+}
+
+Plan make_plan(const Snapshot& snapshot, const PlanOptions& options, Memory& memory) {
+    const std::uint64_t input = digest_of(snapshot, options.policy, options.budget);
+    Decoder decoder(snapshot, options.policy, options.cancel);
+    decoder.prepare();
+    std::optional<Draft> draft = recall(memory, input);
+    if (!draft) {
+        draft = plan_freely(snapshot, options, decoder);
+        if (options.policy.order == Order::value && options.policy.holds == kHoldAll) {
+            draft =
+                keep_announced(snapshot, options.policy, options.cancel, memory, std::move(*draft));
+        }
+        if (!decoder.cancelled()) {
+            memory = remember(snapshot, options.policy, *draft, input, memory);
+        }
+    }
+    return finish(snapshot, options, std::move(*draft), decoder);
 }
 
 } // namespace foresight

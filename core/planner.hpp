@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "memory.hpp"
 #include "plan.hpp"
 #include "policy.hpp"
 
@@ -22,6 +23,10 @@ struct PlanOptions {
 
 /// Plans the whole queue.  Never throws on a snapshot that check(snapshot) accepts, memory aside.
 [[nodiscard]] Plan make_plan(const Snapshot& snapshot, const PlanOptions& options);
+
+/// The same, knowing what the last plan announced; `memory` is then what this one did.  An
+/// incomplete plan leaves it as it was.
+[[nodiscard]] Plan make_plan(const Snapshot& snapshot, const PlanOptions& options, Memory& memory);
 
 /// What is wrong with a snapshot (an index out of range, a negative time, …), or empty.
 [[nodiscard]] std::string check(const Snapshot& snapshot);

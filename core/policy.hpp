@@ -38,6 +38,9 @@ struct Policy {
     /// A waiting job's priority counts double after so long (Order::priority, value); 0: never.
     Seconds age_doubles = 0;
     Packing packing = Packing::tight;
+    /// What a plan pays for an announced start that it moves back: a share of the job's worth
+    /// (memory.hpp).
+    double move_gain = 0.05;
 };
 
 /// Where in a node, and on which of equal nodes, a block goes; only a strip asks (strip.hpp).
