@@ -504,8 +504,30 @@ void fs_cancel_free(fs_cancel_flag* flag) {
     delete flag;
 }
 
+fs_memory* fs_memory_new(void) {
+    return new (std::nothrow) fs_memory;
+}
+void fs_memory_free(fs_memory* memory) {
+    delete memory;
+}
+int fs_memory_keep(fs_memory* memory, const fs_plan* plan) {
+    try {
+        *memory = plan->memory;
+        return 0;
+    } catch (const std::exception&) {
+        memory->memory = {};
+        return -1;
+    }
+}
+void fs_memory_clear(fs_memory* memory) {
+    memory->memory = {};
+}
+size_t fs_memory_count(const fs_memory* memory) {
+    return memory->memory.places.size();
+}
+
 fs_plan* fs_plan_make(fs_snapshot* snapshot, const fs_plan_options* options,
-                      const fs_cancel_flag* cancel) {
+                      const fs_memory* memory, const fs_cancel_flag* cancel) {
     fs_plan* made = nullptr;
     fenced(snapshot, [&] {
         snapshot->error = check(snapshot->snapshot);
@@ -519,9 +541,16 @@ fs_plan* fs_plan_make(fs_snapshot* snapshot, const fs_plan_options* options,
             return -1;
         }
         policy->age_doubles = options->age_doubles;
+        policy->move_gain = options->move_gain;
         auto plan = std::make_unique<fs_plan>();
         const std::atomic<bool>* flag = cancel == nullptr ? nullptr : &cancel->set;
-        plan->plan = make_plan(snapshot->snapshot, {*policy, options->budget, flag});
+        if (memory != nullptr) {
+            plan->memory = *memory;
+            plan->memory.memory.shift(snapshot->origin - memory->origin);
+        }
+        plan->memory.origin = snapshot->origin;
+        plan->plan =
+            make_plan(snapshot->snapshot, {*policy, options->budget, flag}, plan->memory.memory);
         if (!plan->plan.complete) {
             snapshot->error = "cancelled";
             return -1;
@@ -554,7 +583,8 @@ void fs_plan_get_stats(const fs_plan* plan, fs_plan_stats* stats) {
               static_cast<std::int32_t>(plan->plan.placements.size()),
               static_cast<std::int32_t>(plan->plan.unplaced.size()),
               plan->starts_now,
-              plan->plan.work};
+              plan->plan.work,
+              plan->plan.budget};
 }
 
 int32_t fs_plan_held(const fs_plan* plan, int32_t app, int32_t step) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "foresight.h"
+#include "memory.hpp"
 #include "plan.hpp"
 
 #include <string>
@@ -23,8 +24,14 @@ struct fs_snapshot {
     [[nodiscard]] std::int64_t absolute(foresight::Seconds time) const noexcept;
 };
 
+struct fs_memory {
+    foresight::Memory memory;
+    std::int64_t origin = 0; ///< of its times: seconds since the epoch
+};
+
 struct fs_plan {
     foresight::Plan plan;
+    fs_memory memory; ///< what the next plan has to know of this one
 
     /// What fs_plan_get() hands out, made once.
     struct Decision {

@@ -153,9 +153,23 @@ typedef struct {
 	const char *policy;	/* NULL: "rank" */
 	uint64_t budget;	/* work units that the search may spend (planner.hpp) */
 	int64_t age_doubles;	/* seconds after which a wait doubles a priority, 0: never */
+	double move_gain;	/* what an announced start costs that moves back: a share of the
+				 * job's worth (memory.hpp) */
 } fs_plan_options;
 
-/* Plans; takes no lock and may run long.  `cancel` is set with fs_cancel() from another thread.
+/* What was announced, for the next plan; its size is that of the last plan.  One memory serves
+ * snapshots of one cluster in order of time; it outlives them. */
+typedef struct fs_memory fs_memory;
+fs_memory *fs_memory_new(void);
+void fs_memory_free(fs_memory *memory);
+/* The plan was announced: the next one keeps to it.  0, or -1 without memory (nothing is kept). */
+int fs_memory_keep(fs_memory *memory, const fs_plan *plan);
+void fs_memory_clear(fs_memory *memory);
+/* Announcements of the last plan that was kept. */
+size_t fs_memory_count(const fs_memory *memory);
+
+/* Plans; takes no lock and may run long.  `memory` is read alone, NULL for none.  `cancel` is set
+ * with fs_cancel() from another thread.
  * NULL when it fails or was cancelled: fs_snapshot_error() says why. */
 typedef struct fs_cancel_flag fs_cancel_flag;
 fs_cancel_flag *fs_cancel_new(void);
@@ -164,7 +178,7 @@ void fs_cancel_reset(fs_cancel_flag *flag);
 void fs_cancel_free(fs_cancel_flag *flag);
 
 fs_plan *fs_plan_make(fs_snapshot *snapshot, const fs_plan_options *options,
-		      const fs_cancel_flag *cancel);
+		      const fs_memory *memory, const fs_cancel_flag *cancel);
 void fs_plan_free(fs_plan *plan);
 
 typedef struct {
@@ -198,6 +212,7 @@ typedef struct {
 	int32_t unplaced;
 	int32_t starts_now;
 	uint64_t work;		/* work units spent */
+	uint64_t budget;	/* work units granted to the search */
 } fs_plan_stats;
 
 void fs_plan_get_stats(const fs_plan *plan, fs_plan_stats *stats);

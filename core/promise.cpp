@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -34,64 +35,68 @@ std::unordered_map<std::string_view, int> index_of(const std::vector<Job>& jobs)
 } // namespace
 
 Promises::Promises(const Snapshot& snapshot, const Policy& policy, const Memory& memory)
-    : snapshot_(snapshot), move_gain_(policy.move_gain), weights_(snapshot),
-      count_(snapshot.jobs.size(), 0) {
+    : snapshot_(snapshot), move_gain_(policy.move_gain), weights_(snapshot) {
     priority_.reserve(snapshot.jobs.size());
     for (const Job& job : snapshot.jobs) {
         priority_.push_back(aged_priority(snapshot, policy, job));
     }
     const auto index = index_of(snapshot.jobs);
     for (const Remembered& announced : memory.places) {
-        const auto found = index.find(announced.job);
-        if (found == index.end()) {
-            continue;
+        if (const auto found = index.find(announced.job); found != index.end()) {
+            add(announced, found->second);
         }
-        const Job& job = snapshot.jobs[static_cast<std::size_t>(found->second)];
-        const auto option = static_cast<std::size_t>(announced.place.option);
-        if (job.app >= 0 || option >= job.options.size() ||
-            (job.refusal && job.refusal->retry > snapshot.now)) {
-            continue;
-        }
-        const Seconds start =
-            std::max({announced.place.start, snapshot.now, job.submit, job.begin});
-        // A job without GPUs is worth nothing to a plan, and still was told a time.
-        const int gpus = std::max(1, job.options[option].request.gpus());
-        promises_.push_back({&announced, found->second, announced.place.option, start,
-                             reward(weights_, priority_[static_cast<std::size_t>(found->second)],
-                                    gpus, start, start + job.options[option].duration),
-                             !raised(announced, job, job.options[option])});
     }
-    // Of an array's tasks those with the earliest starts have gone.
-    by_job_.resize(promises_.size());
-    for (std::size_t i = 0; i < by_job_.size(); ++i) {
-        by_job_[i] = i;
-        ++count_[static_cast<std::size_t>(promises_[i].job)];
+    forget_started();
+}
+
+void Promises::add(const Remembered& announced, int index) {
+    const Job& job = snapshot_.jobs[static_cast<std::size_t>(index)];
+    const auto number = static_cast<std::size_t>(announced.place.option);
+    if (job.app >= 0 || number >= job.options.size() ||
+        (job.refusal && job.refusal->retry > snapshot_.now)) {
+        return;
     }
-    std::stable_sort(by_job_.begin(), by_job_.end(), [&](std::size_t a, std::size_t b) {
+    const Option& option = job.options[number];
+    const Seconds start = std::max({announced.place.start, snapshot_.now, job.submit, job.begin});
+    // A job without GPUs is worth nothing to a plan, and still was told a time.
+    const int gpus = std::max(1, option.request.gpus());
+    const double worth = reward(weights_, priority_[static_cast<std::size_t>(index)], gpus, start,
+                                start + option.duration);
+    promises_.push_back(
+        {&announced, index, announced.place.option, start, worth, !raised(announced, job, option)});
+}
+
+/// Of an array's tasks those with the earliest starts have gone.
+void Promises::forget_started() {
+    const auto sooner = [&](std::size_t a, std::size_t b) {
         return std::tie(promises_[a].job, promises_[a].start) <
                std::tie(promises_[b].job, promises_[b].start);
-    });
+    };
+    std::vector<std::size_t> order(promises_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), sooner);
+    std::vector<int> tasks(snapshot_.jobs.size(), 0);
+    for (const Promise& promise : promises_) {
+        ++tasks[static_cast<std::size_t>(promise.job)];
+    }
     std::vector<bool> gone(promises_.size(), false);
-    for (const std::size_t i : by_job_) {
-        int& count = count_[static_cast<std::size_t>(promises_[i].job)];
-        const Job& job = snapshot.jobs[static_cast<std::size_t>(promises_[i].job)];
+    for (const std::size_t i : order) {
+        int& count = tasks[static_cast<std::size_t>(promises_[i].job)];
+        const Job& job = snapshot_.jobs[static_cast<std::size_t>(promises_[i].job)];
         gone[i] = count > std::min(job.tasks, kMostTasks);
         count -= gone[i] ? 1 : 0;
     }
-    std::vector<std::size_t> moved(promises_.size());
     std::vector<Promise> left;
     left.reserve(promises_.size());
     for (std::size_t i = 0; i < promises_.size(); ++i) {
-        moved[i] = left.size();
         if (!gone[i]) {
             left.push_back(promises_[i]);
         }
     }
-    std::erase_if(by_job_, [&](std::size_t i) { return gone[i]; });
-    for (std::size_t& i : by_job_) {
-        i = moved[i];
-    }
     promises_ = std::move(left);
+    by_job_.resize(promises_.size());
+    std::iota(by_job_.begin(), by_job_.end(), std::size_t{0});
+    std::stable_sort(by_job_.begin(), by_job_.end(), sooner);
 }
 
 template <typename Function>

@@ -26,10 +26,6 @@ public:
 
     /// In the last plan's order.
     [[nodiscard]] const std::vector<Promise>& all() const noexcept { return promises_; }
-    /// Promises of the job.
-    [[nodiscard]] int count(int job) const noexcept {
-        return count_[static_cast<std::size_t>(job)];
-    }
     [[nodiscard]] double priority(int job) const noexcept {
         return priority_[static_cast<std::size_t>(job)];
     }
@@ -41,6 +37,8 @@ public:
     [[nodiscard]] std::vector<int> delays(const std::vector<Placement>& placements) const;
 
 private:
+    void add(const Remembered& announced, int index);
+    void forget_started();
     /// Calls with (index of a promise, index of a placement or -1), tasks of a job in order of
     /// their starts.
     template <typename Function>
@@ -50,7 +48,6 @@ private:
     double move_gain_;
     Weights weights_;
     std::vector<double> priority_; ///< by job, aged
-    std::vector<int> count_;       ///< by job
     std::vector<Promise> promises_;
     std::vector<std::size_t> by_job_; ///< promises by (job, start)
 };

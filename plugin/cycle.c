@@ -92,6 +92,8 @@ static void load_settings(fs_cycle_t *cycle)
 	fs_settings_free(cycle->settings);
 	cycle->settings = fresh;
 	fs_settings_get(fresh, &cycle->view);
+	/* Other weights, another order: what was announced by the old ones binds nobody. */
+	fs_planning_forget(cycle->planning);
 	fs_failover_set_max(&cycle->failover, cycle->view.max_failures);
 	info("foresight: Mode=%s from %s%s",
 	     cycle->view.mode == FS_MODE_ACTIVE ? "active" : "shadow", cycle->conf_path,
@@ -324,6 +326,7 @@ static bool plan(fs_cycle_t *cycle, result_t *fresh, char *problem, size_t size)
 	fs_planning_options_t options = {
 		.policy = cycle->view.weighted ? "foresight" : "rank",
 		.age_doubles = cycle->view.age_doubles,
+		.move_gain = cycle->view.move_gain,
 		.budget_ms = fs_failover_full(&cycle->failover) ? cycle->view.budget_ms : 0,
 		.overrun_ms = cycle->view.overrun_ms,
 	};

@@ -21,6 +21,7 @@ struct fs_planning {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	fs_cancel_flag *cancel;
+	fs_memory *memory;	/* of the last plan that was handed out */
 	bool stopped;
 	double rate;
 	enum test_fault fault;
@@ -61,7 +62,10 @@ fs_planning_t *fs_planning_new(const char *test_fail)
 	if (!planning)
 		return NULL;
 	planning->cancel = fs_cancel_new();
-	if (!planning->cancel) {
+	planning->memory = fs_memory_new();
+	if (!planning->cancel || !planning->memory) {
+		fs_cancel_free(planning->cancel);
+		fs_memory_free(planning->memory);
 		free(planning);
 		return NULL;
 	}
@@ -80,9 +84,15 @@ void fs_planning_free(fs_planning_t *planning)
 	if (!planning)
 		return;
 	fs_cancel_free(planning->cancel);
+	fs_memory_free(planning->memory);
 	pthread_cond_destroy(&planning->changed);
 	pthread_mutex_destroy(&planning->mutex);
 	free(planning);
+}
+
+void fs_planning_forget(fs_planning_t *planning)
+{
+	fs_memory_clear(planning->memory);
 }
 
 void fs_planning_stop(fs_planning_t *planning)
@@ -110,7 +120,8 @@ static void *plan_thread(void *argument)
 	if (task->fault == FAULT_OVERRUN)
 		hang(task);
 	else if (task->fault == NO_FAULT)
-		task->plan = fs_plan_make(task->snapshot, &task->options, task->planning->cancel);
+		task->plan = fs_plan_make(task->snapshot, &task->options, task->planning->memory,
+					  task->planning->cancel);
 	pthread_mutex_lock(&task->planning->mutex);
 	task->done = true;
 	pthread_cond_broadcast(&task->planning->changed);
@@ -208,6 +219,7 @@ fs_plan *fs_planning_run(fs_planning_t *planning, fs_snapshot *snapshot,
 			.policy = options->policy,
 			.budget = (uint64_t)((double)options->budget_ms * planning->rate),
 			.age_doubles = options->age_doubles,
+			.move_gain = options->move_gain,
 		},
 		.fault = next_fault(planning),
 	};
@@ -236,9 +248,11 @@ fs_plan *fs_planning_run(fs_planning_t *planning, fs_snapshot *snapshot,
 		fs_plan_free(task.plan);
 		task.plan = NULL;
 	}
-	if (task.plan)
+	if (task.plan) {
 		measure(planning, task.plan, *seconds);
-	else
+		/* Without memory for it the next plan is a free one. */
+		fs_memory_keep(planning->memory, task.plan);
+	} else
 		say(&task, overran, options, problem, size);
 	return task.plan;
 }

@@ -25,6 +25,7 @@ typedef struct fs_planning fs_planning_t;
 typedef struct {
 	const char *policy;
 	int64_t age_doubles;
+	double move_gain;
 	int64_t budget_ms;	/* 0: `fast` */
 	int64_t overrun_ms;	/* cancelled after so long */
 } fs_planning_options_t;
@@ -32,11 +33,15 @@ typedef struct {
 fs_planning_t *fs_planning_new(const char *test_fail);
 void fs_planning_free(fs_planning_t *planning);
 
-/* NULL when it failed, overran or was stopped, with one line in `problem`.  `seconds` is what it
+/* Keeps to what the last plan announced, and remembers this one.
+ * NULL when it failed, overran or was stopped, with one line in `problem`.  `seconds` is what it
  * took.  The snapshot stays the caller's. */
 fs_plan *fs_planning_run(fs_planning_t *planning, fs_snapshot *snapshot,
 			 const fs_planning_options_t *options, double *seconds, char *problem,
 			 size_t size);
+
+/* The next plan knows nothing of the last: another policy orders the queue. */
+void fs_planning_forget(fs_planning_t *planning);
 
 /* From another thread: the plan under way, and every later one, ends at once. */
 void fs_planning_stop(fs_planning_t *planning);

@@ -85,6 +85,7 @@ void fs_settings_get(const fs_settings* settings, fs_settings_view* view) {
     view->max_starts = static_cast<std::int32_t>(from.max_starts);
     view->end_grace = from.end_grace;
     view->age_doubles = from.weight_doubles_after;
+    view->move_gain = from.move_gain / 100;
     view->weighted = !from.weights.empty();
     view->publish_dir = from.publish_dir.c_str();
 }

@@ -31,6 +31,7 @@ typedef struct {
 	int32_t max_starts;	/* starts in one hold of the locks */
 	int64_t end_grace;	/* added to a job's limit beside OverTimeLimit and KillWait */
 	int64_t age_doubles;
+	double move_gain;	/* a share: MoveGain=5 is 0.05 */
 	bool weighted;		/* Weight= lines stand: order by value, not by rank */
 	const char *publish_dir;
 } fs_settings_view;

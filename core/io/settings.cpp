@@ -80,6 +80,11 @@ const std::vector<Entry<Settings>>& main_table() {
           "A waiting job's weight counts double after so long, three times after twice that; 0 "
           "for never. Without Weight= lines the order is Slurm's and this has no effect."},
          to(&S::weight_doubles_after)},
+        {{"MoveGain", K::number, "", 0, 1000, "5",
+          "An announced start moves back only where the plan gains more than so many percent of "
+          "what the job is worth, and twice as many each further time. Without Weight= lines the "
+          "order is Slurm's and this has no effect."},
+         to(&S::move_gain)},
         {{"PublishDir", K::path, "", 0, 0, "",
           "Directory of plan.jsonl and metrics.prom, an absolute path; made when missing, its "
           "parent must exist. Without it: foresight in Slurm's StateSaveLocation."},

@@ -85,6 +85,7 @@ struct Settings {
     std::int64_t max_starts = 0;
     Seconds end_grace = 0;
     Seconds weight_doubles_after = 0;
+    double move_gain = 0; ///< percent
     std::string publish_dir; ///< empty: "foresight" in Slurm's StateSaveLocation
     std::vector<RealtimeSettings> realtime;
     std::vector<WeightSettings> weights;

@@ -46,7 +46,7 @@ static void add_job(fs_snapshot *snapshot, const char *id, uint32_t key, int32_t
 static fs_plan *plan_of(fs_snapshot *snapshot)
 {
 	const fs_plan_options options = {.policy = "rank"};
-	return fs_plan_make(snapshot, &options, NULL);
+	return fs_plan_make(snapshot, &options, NULL, NULL);
 }
 
 static void test_decisions(void)
@@ -134,7 +134,7 @@ static void test_worth_comes_first(void)
 			      .options = &option, .option_count = 1};
 		fs_snapshot_add_job(snapshot, &job);
 	}
-	fs_plan *plan = fs_plan_make(snapshot, &options, NULL);
+	fs_plan *plan = fs_plan_make(snapshot, &options, NULL, NULL);
 	for (size_t i = 0; i < fs_plan_count(plan); i++) {
 		fs_plan_get(plan, i, &decision);
 		if (decision.key == 11)
@@ -142,6 +142,72 @@ static void test_worth_comes_first(void)
 	}
 	fs_plan_free(plan);
 	fs_snapshot_free(snapshot);
+}
+
+/* A cluster of two nodes at kNow + `later`, with these jobs of 8 GPUs for two hours each. */
+static fs_snapshot *queue_at(int64_t later, const char *const *ids, const double *priorities,
+			     size_t count)
+{
+	fs_snapshot *snapshot = fs_snapshot_new(kNow + later, 600, 144);
+	const int32_t nodes[] = {0, 1};
+	fs_node node = {"n0", 8, 16, FS_UNLIMITED, UINT64_MAX, NULL, 0};
+	const fs_share shares[] = {{0, 0xff, 8, 0}, {1, 0xff, 8, 0}};
+	const fs_running running = {.id = "9", .priority = 1, .app = -1, .start = kNow - 50,
+				    .end = kNow + 5000, .shares = shares, .share_count = 2};
+	fs_snapshot_add_node(snapshot, &node);
+	node.name = "n1";
+	fs_snapshot_add_node(snapshot, &node);
+	fs_snapshot_add_class(snapshot, nodes, 2);
+	fs_snapshot_add_running(snapshot, &running);
+	for (size_t i = 0; i < count; i++) {
+		fs_option option = {
+			.request = {.chunk = {1, 1, 0}, .chunks = 8, .nodes_min = 1,
+				    .gpu_type = -1},
+			.duration = 7200,
+		};
+		fs_job job = {.id = ids[i], .key = (uint32_t)i, .submit = kNow, .tasks = 1,
+			      .priority = priorities[i], .app = -1, .options = &option,
+			      .option_count = 1};
+		fs_snapshot_add_job(snapshot, &job);
+	}
+	return snapshot;
+}
+
+/* Plans with what `memory` knows, keeps it there, and tells each job's start. */
+static void starts_of(fs_snapshot *snapshot, fs_memory *memory, int64_t *starts)
+{
+	const fs_plan_options options = {.policy = "foresight", .move_gain = 0.05};
+	fs_plan *plan = fs_plan_make(snapshot, &options, memory, NULL);
+	fs_decision decision;
+
+	for (size_t i = 0; i < fs_plan_count(plan); i++) {
+		fs_plan_get(plan, i, &decision);
+		starts[decision.key] = decision.start;
+	}
+	CHECK_INT(fs_memory_keep(memory, plan), 0);
+	CHECK_INT(fs_memory_count(memory), fs_plan_count(plan));
+	fs_plan_free(plan);
+	fs_snapshot_free(snapshot);
+}
+
+/* Announced times stay when the origin moves on, and a job more queues behind them. */
+static void test_memory(void)
+{
+	static const char *const ids[] = {"a", "b", "c", "d", "e"};
+	static const double priorities[] = {1, 1, 1, 1, 1.2};
+	fs_memory *memory = fs_memory_new();
+	int64_t first[5], next[5];
+
+	starts_of(queue_at(0, ids, priorities, 4), memory, first);
+	starts_of(queue_at(1500, ids, priorities, 5), memory, next);
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(next[i], first[i]);
+	CHECK_INT(next[4], kNow + 5000 + 2 * 7200);
+	/* Jobs that are gone are forgotten. */
+	starts_of(queue_at(3000, ids + 2, priorities, 1), memory, next);
+	CHECK_INT(fs_memory_count(memory), 1);
+	CHECK_INT(next[0], kNow + 5000);
+	fs_memory_free(memory);
 }
 
 static void test_fingerprint(void)
@@ -207,13 +273,13 @@ static void test_errors_stay_inside(void)
 
 	snapshot = two_nodes();
 	const fs_plan_options options = {.policy = "nonsense"};
-	CHECK(fs_plan_make(snapshot, &options, NULL) == NULL);
+	CHECK(fs_plan_make(snapshot, &options, NULL, NULL) == NULL);
 	fs_cancel_flag *flag = fs_cancel_new();
 	fs_cancel(flag);
 	const fs_plan_options rank = {.policy = NULL};
-	CHECK(fs_plan_make(snapshot, &rank, flag) == NULL);
+	CHECK(fs_plan_make(snapshot, &rank, NULL, flag) == NULL);
 	fs_cancel_reset(flag);
-	fs_plan *plan = fs_plan_make(snapshot, &rank, flag);
+	fs_plan *plan = fs_plan_make(snapshot, &rank, NULL, flag);
 	CHECK(plan != NULL);
 	fs_plan_free(plan);
 	fs_cancel_free(flag);
@@ -243,6 +309,7 @@ static void test_wild_times(void)
 TEST_SUITE("capi", {"decisions come in plan order with times since the epoch", test_decisions},
 	   {"a job that ends soon ends then", test_ends_soon},
 	   {"what is worth more comes first where all fits", test_worth_comes_first},
+	   {"announced times stay", test_memory},
 	   {"a fingerprint changes with the content alone", test_fingerprint},
 	   {"the next edge is a closure's or a demand's", test_edges},
 	   {"an opaque job keeps off what is held", test_opaque_keeps_off_holds},

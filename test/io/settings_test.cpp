@@ -113,6 +113,7 @@ void mistakes_are_named() {
     CHECK(has(first_problem("\n\nHorizont=1"), "f:3: Horizont: unknown key (did you mean Horizon?)"));
     CHECK(has(first_problem("MaxStarts=1x"), "f:1: MaxStarts: must be a whole number, 1 to 10000"));
     CHECK(has(first_problem("MaxStarts=0"), "1 to 10000"));
+    CHECK(has(first_problem("MoveGain=-1"), "f:1: MoveGain: must be a number, 0 to 1000"));
     CHECK(has(first_problem("MaxStarts=99999999999999999999"), "1 to 10000"));
     CHECK(has(first_problem("Mode=active Horizon=1-00"), "Mode: one option a line"));
     CHECK(has(first_problem("Mode=active x"), "trailing junk"));
@@ -224,6 +225,7 @@ void jobs_are_matched() {
     site.load();
     CHECK_STR(site.problem().c_str(), "");
     CHECK(site.view().weighted);
+    CHECK_NEAR(site.view().move_gain, 0.05, 1e-12);
     fs_job_tags tags{};
     const char* kind = nullptr;
     CHECK_NEAR(fs_settings_weight(site.get(), &tags, &kind), 2, 0);

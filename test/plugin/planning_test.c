@@ -12,9 +12,9 @@
 
 #include "plugin/planning.h"
 
-static fs_snapshot *small_snapshot(void)
+static fs_snapshot *small_snapshot_at(int64_t now)
 {
-	fs_snapshot *snapshot = fs_snapshot_new(1000000, 3600, 24);
+	fs_snapshot *snapshot = fs_snapshot_new(now, 3600, 24);
 	fs_node node = { .name = "n1", .gpus = 8, .cpus = 64, .memory_mib = 1000, .usable = 255 };
 	int32_t index = fs_snapshot_add_node(snapshot, &node);
 	fs_option option = {
@@ -27,6 +27,11 @@ static fs_snapshot *small_snapshot(void)
 
 	fs_snapshot_add_job(snapshot, &job);
 	return snapshot;
+}
+
+static fs_snapshot *small_snapshot(void)
+{
+	return small_snapshot_at(1000000);
 }
 
 static const fs_planning_options_t options = {
@@ -62,6 +67,53 @@ static void test_plan(void)
 	CHECK_INT(decision.node_count, 1);
 	fs_plan_free(plan);
 	fs_snapshot_free(snapshot);
+	fs_planning_free(planning);
+}
+
+/* The start of the second job of two that need the node in turn, `first` and another one. */
+static int64_t second_start(fs_planning_t *planning, int64_t now, const char *third)
+{
+	fs_planning_options_t how = { .policy = "foresight", .overrun_ms = 30000,
+				      .move_gain = 0.05 };
+	fs_snapshot *snapshot = small_snapshot_at(now);
+	int64_t start = -1;
+	fs_plan *plan;
+
+	for (uint32_t key = 2; key <= (third ? 3u : 2u); key++) {
+		fs_option option = {
+			.request = { .chunk = { .gpus = 1 }, .chunks = 8, .nodes_min = 1,
+				     .gpu_type = -1 },
+			.duration = 3600,
+		};
+		fs_job job = { .id = key == 2 ? "2" : third, .key = key, .submit = 999990,
+			       .priority = key == 2 ? 1 : 1.2, .tasks = 1, .app = -1,
+			       .options = &option, .option_count = 1 };
+
+		fs_snapshot_add_job(snapshot, &job);
+	}
+	plan = fs_planning_run(planning, snapshot, &how, &seconds, problem, sizeof(problem));
+	for (size_t i = 0; plan && i < fs_plan_count(plan); i++) {
+		fs_decision decision;
+
+		fs_plan_get(plan, i, &decision);
+		if (decision.key == 2)
+			start = decision.start;
+	}
+	fs_plan_free(plan);
+	fs_snapshot_free(snapshot);
+	return start;
+}
+
+/* A job more does not move an announced start, until the settings are read again. */
+static void test_memory(void)
+{
+	fs_planning_t *planning = fs_planning_new(NULL);
+	int64_t announced = second_start(planning, 1000000, NULL);
+
+	CHECK(announced >= 1000000);
+	CHECK_INT(second_start(planning, 1000000, "3"), announced);
+	fs_planning_forget(planning);
+	CHECK(second_start(planning, 1000000, "3") > announced);
 	fs_planning_free(planning);
 }
 
@@ -116,6 +168,7 @@ static void test_stop(void)
 
 TEST_SUITE("planning",
 	   {"a plan is made", test_plan},
+	   {"an announced start stays", test_memory},
 	   {"FORESIGHT_TEST_FAIL=error:N fails N plans", test_error_fault},
 	   {"a plan that overruns is cancelled", test_overrun_fault},
 	   {"a stop ends a plan within a second", test_stop})
