@@ -64,18 +64,32 @@ GpuMask shift_up(GpuMask gpus, int count) noexcept {
 void StripState::assign(const StripState& other) noexcept {
     count_ = other.count_;
     overrun_gpus_ = other.overrun_gpus_;
-    std::copy_n(other.segments_.begin(), count_, segments_.begin());
-    std::copy(other.steps_.begin(), other.steps_.end(), steps_.begin());
-    std::copy(other.held_.begin(), other.held_.end(), held_.begin());
-    std::copy(other.full_.begin(), other.full_.end(), full_.begin());
+    std::copy_n(other.segments_, count_, segments_);
+    std::copy_n(other.steps_, sizes_->steps, steps_);
+    std::copy_n(other.held_, sizes_->held, held_);
+    std::copy_n(other.full_, sizes_->full, full_);
 }
 
 bool StripState::operator==(const StripState& other) const noexcept {
     // The steps follow from the segments and from what is held.
-    return count_ == other.count_ &&
-           std::equal(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(count_),
-                      other.segments_.begin()) &&
-           held_ == other.held_;
+    return count_ == other.count_ && std::equal(segments_, segments_ + count_, other.segments_) &&
+           std::equal(held_, held_ + sizes_->held, other.held_);
+}
+
+StripStates::StripStates(const StripState::Sizes& sizes, std::size_t count)
+    : sizes_(std::make_unique<StripState::Sizes>(sizes)), states_(count),
+      segments_(std::make_unique_for_overwrite<StripState::Segment[]>(count * sizes.segments)),
+      steps_(std::make_unique_for_overwrite<StripState::Step[]>(count * sizes.steps)),
+      held_(std::make_unique_for_overwrite<GpuMask[]>(count * sizes.held)),
+      full_(std::make_unique_for_overwrite<std::uint64_t[]>(count * sizes.full)) {
+    for (std::size_t i = 0; i < count; ++i) {
+        StripState& state = states_[i];
+        state.sizes_ = sizes_.get();
+        state.segments_ = &segments_[i * sizes.segments];
+        state.steps_ = &steps_[i * sizes.steps];
+        state.held_ = &held_[i * sizes.held];
+        state.full_ = &full_[i * sizes.full];
+    }
 }
 
 bool Strip::suits(const Snapshot& snapshot) noexcept {
@@ -211,34 +225,33 @@ StripJob Strip::job(int index) const {
     return made;
 }
 
-StripState Strip::state() const {
-    StripState state;
+StripStates Strip::states(std::size_t count) const {
+    const auto steps = static_cast<std::size_t>(steps_);
+    StripStates states({running_.size() + 2 * snapshot_.jobs.size() + 2, steps, held_.size(),
+                        words_ * sizes_.size()},
+                       count);
+    StripState& state = states[0];
     state.count_ = running_.size();
-    state.segments_ = running_;
-    state.segments_.resize(running_.size() + 2 * snapshot_.jobs.size() + 2);
+    std::copy(running_.begin(), running_.end(), state.segments_);
+    std::copy(held_.begin(), held_.end(), state.held_);
+    std::fill_n(state.full_, words_ * sizes_.size(), 0);
     state.overrun_gpus_ = overrun_gpus_;
-    state.held_ = held_;
-    const auto steps = static_cast<std::size_t>(snapshot_.steps);
-    state.steps_.resize(steps);
+    std::size_t run = 0;
     for (std::size_t step = 0; step < steps; ++step) {
         // What runs only ever ends: what is free when the step begins stays free.
         const Seconds begin = std::max(snapshot_.now, static_cast<Seconds>(step) * snapshot_.step);
-        const auto after =
-            std::upper_bound(running_.begin(), running_.end(), begin,
-                             [](Seconds time, const auto& segment) { return time < segment.from; });
+        while (run + 1 < running_.size() && running_[run + 1].from <= begin) {
+            ++run;
+        }
         StripState::Step& info = state.steps_[step];
-        info.free = std::prev(after)->free;
-        info.room = count_gpus(info.free);
+        info = {running_[run].free, 0, count_gpus(running_[run].free)};
         for (std::size_t i = step; i < held_.size(); i += steps) {
             info.held |= held_[i];
             info.room -= want_[i];
         }
+        find_full(state, static_cast<int>(step), kMostGpus, info.room);
     }
-    state.full_.resize(words_ * sizes_.size());
-    for (int step = 0; step < steps_; ++step) {
-        find_full(state, step, kMostGpus, state.steps_[static_cast<std::size_t>(step)].room);
-    }
-    return state;
+    return states;
 }
 
 GpuMask Strip::choose_any(GpuMask free, int gpus, Side side) const noexcept {
@@ -366,7 +379,7 @@ void Strip::find_full(StripState& state, int step, int before, int now) const no
 
 void Strip::take_steps(StripState& state, const Span& span, GpuMask gpus) const noexcept {
     for (int step = span.from_step; step < span.until_step; ++step) {
-        StripState::Step& info = state.steps_[static_cast<std::size_t>(step)];
+        StripState::Step& info = state.steps_[step];
         const int before = info.room;
         info.room -= count_gpus(info.free & gpus);
         info.free &= ~gpus;
@@ -377,7 +390,7 @@ void Strip::take_steps(StripState& state, const Span& span, GpuMask gpus) const 
 /// Takes GPUs from segments first … next-1, split where the span begins and ends inside one.
 void Strip::take(StripState& state, std::size_t first, std::size_t next, const Span& span,
                  GpuMask gpus) const noexcept {
-    StripState::Segment* const segments = state.segments_.data();
+    StripState::Segment* const segments = state.segments_;
     const bool head = segments[first].from < span.start;
     const bool tail = next == state.count_ || segments[next].from > span.until;
     // Both splits in one go over what follows.
@@ -403,22 +416,22 @@ void Strip::take(StripState& state, std::size_t first, std::size_t next, const S
 /// changes nothing.
 bool Strip::give_way(StripState& state, const Span& span, GpuMask gpus) noexcept {
     for (int step = span.from_step; step < span.until_step; ++step) {
-        const StripState::Step& info = state.steps_[static_cast<std::size_t>(step)];
+        const StripState::Step& info = state.steps_[step];
         if (count_gpus(info.free & gpus) > info.room) {
             return false;
         }
     }
-    std::copy(state.steps_.begin(), state.steps_.end(), steps_before_.begin());
-    std::copy(state.held_.begin(), state.held_.end(), held_before_.begin());
-    std::copy(state.full_.begin(), state.full_.end(), full_before_.begin());
+    std::copy_n(state.steps_, steps_before_.size(), steps_before_.begin());
+    std::copy_n(state.held_, held_before_.size(), held_before_.begin());
+    std::copy_n(state.full_, full_before_.size(), full_before_.begin());
     take_steps(state, span, gpus);
     if (shift_holds(state, static_cast<std::size_t>(span.from_step),
                     static_cast<std::size_t>(span.until_step))) {
         return true;
     }
-    std::copy(steps_before_.begin(), steps_before_.end(), state.steps_.begin());
-    std::copy(held_before_.begin(), held_before_.end(), state.held_.begin());
-    std::copy(full_before_.begin(), full_before_.end(), state.full_.begin());
+    std::copy(steps_before_.begin(), steps_before_.end(), state.steps_);
+    std::copy(held_before_.begin(), held_before_.end(), state.held_);
+    std::copy(full_before_.begin(), full_before_.end(), state.full_);
     return false;
 }
 
@@ -427,7 +440,7 @@ GpuMask Strip::take_at(StripState& state, const StripJob& job, Side side, std::s
                        std::size_t next, const Span& span, GpuMask window) noexcept {
     GpuMask held = 0;
     for (int step = span.from_step; step < span.until_step; ++step) {
-        held |= state.steps_[static_cast<std::size_t>(step)].held;
+        held |= state.steps_[step].held;
     }
     GpuMask gpus = 0;
     if (side == Side::push && (held & window) != 0) {
@@ -451,7 +464,7 @@ GpuMask Strip::take_at(StripState& state, const StripJob& job, Side side, std::s
 /// step begins.
 void Strip::next_start(const StripState& state, int after, std::size_t& first, Time& start,
                        int& step) const noexcept {
-    const StripState::Segment* const segments = state.segments_.data();
+    const StripState::Segment* const segments = state.segments_;
     const Time past = std::max(start, after * step_);
     while (first + 1 < state.count_ && segments[first + 1].from <= past) {
         ++first;
@@ -472,7 +485,7 @@ StripPlace Strip::place(StripState& state, const StripJob& job, Side side,
     if (latest > last_inside && state.overrun_gpus_ + job.gpus > overrun_room_) {
         latest = last_inside;
     }
-    const StripState::Segment* const segments = state.segments_.data();
+    const StripState::Segment* const segments = state.segments_;
     const std::size_t count = state.count_;
     std::size_t first = 0;
     int step = job.from_step;

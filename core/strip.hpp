@@ -24,6 +24,7 @@
 
 #include <array>
 #include <bit>
+#include <memory>
 #include <vector>
 
 namespace foresight {
@@ -51,20 +52,20 @@ struct StripPlace {
     GpuMask gpus = 0; ///< 0: no place
 };
 
-/// What is taken so far.  Made by Strip::state(); one state is copied to another without
-/// allocation.
+/// What is taken so far: a view of memory that StripStates owns.
 class StripState {
 public:
+    /// What an application holds in a step.
+    [[nodiscard]] GpuMask held(std::size_t app, std::size_t step) const noexcept {
+        return held_[app * sizes_->steps + step];
+    }
+
     void assign(const StripState& other) noexcept;
     [[nodiscard]] bool operator==(const StripState& other) const noexcept;
 
-    /// What an application holds in a step.
-    [[nodiscard]] GpuMask held(std::size_t app, std::size_t step) const noexcept {
-        return held_[app * steps_.size() + step];
-    }
-
 private:
     friend class Strip;
+    friend class StripStates;
 
     /// Free of jobs from time 0 on: a segment lasts until the next one, the last one for ever.
     struct Segment {
@@ -79,13 +80,40 @@ private:
         GpuMask held = 0; ///< of those, what applications hold
         int room = 0;     ///< how many of those no application wants
     };
+    /// How long the arrays of every state of a strip are.
+    struct Sizes {
+        std::size_t segments = 0;
+        std::size_t steps = 0;
+        std::size_t held = 0;
+        std::size_t full = 0;
+    };
 
+    const Sizes* sizes_ = nullptr;
     std::size_t count_ = 0; ///< segments in use
-    std::vector<Segment> segments_;
-    std::vector<Step> steps_;
-    std::vector<GpuMask> held_;       ///< by application and step
-    std::vector<std::uint64_t> full_; ///< by slot, a bit a step: too little room for the size
-    int overrun_gpus_ = 0;            ///< GPUs of jobs that end after the horizon
+    Segment* segments_ = nullptr;
+    Step* steps_ = nullptr;
+    GpuMask* held_ = nullptr;       ///< by application and step
+    std::uint64_t* full_ = nullptr; ///< by slot, a bit a step: too little room for the size
+    int overrun_gpus_ = 0;          ///< GPUs of jobs that end after the horizon
+};
+
+/// Many states in a few allocations; made by Strip::states().
+class StripStates {
+public:
+    [[nodiscard]] StripState& operator[](std::size_t i) noexcept { return states_[i]; }
+    [[nodiscard]] const StripState& operator[](std::size_t i) const noexcept { return states_[i]; }
+
+private:
+    friend class Strip;
+
+    StripStates(const StripState::Sizes& sizes, std::size_t count);
+
+    std::unique_ptr<StripState::Sizes> sizes_;
+    std::vector<StripState> states_;
+    std::unique_ptr<StripState::Segment[]> segments_;
+    std::unique_ptr<StripState::Step[]> steps_;
+    std::unique_ptr<GpuMask[]> held_;
+    std::unique_ptr<std::uint64_t[]> full_;
 };
 
 class Strip {
@@ -97,8 +125,9 @@ public:
     Strip(const Snapshot& snapshot, const std::vector<Hold>& holds);
 
     [[nodiscard]] StripJob job(int index) const;
-    /// What runs and what is held, with room for every job of the snapshot.
-    [[nodiscard]] StripState state() const;
+    /// States with room for every job of the snapshot.  The first one has what runs and what is
+    /// held; the others are to be assigned to.
+    [[nodiscard]] StripStates states(std::size_t count) const;
 
     /// Takes the earliest place for the job.  Adds the windows tried to `windows`.
     [[nodiscard]] StripPlace place(StripState& state, const StripJob& job, Side side,

@@ -21,7 +21,7 @@ class Strip::Fitter {
 public:
     Fitter(const Strip& strip, StripState& state, std::size_t rank) noexcept
         : strip_(strip), state_(state), rank_(rank), app_(strip.by_weight_[rank]),
-          steps_(state.steps_.size()), cap_(strip.snapshot_.apps[app_].max_swap),
+          steps_(static_cast<std::size_t>(strip.steps_)), cap_(strip.snapshot_.apps[app_].max_swap),
           bounded_at_0_(strip.snapshot_.apps[app_].held.has_value()),
           held_(&state.held_[app_ * steps_]), want_(&strip.want_[app_ * steps_]) {}
 
@@ -153,10 +153,10 @@ bool Strip::shift_holds(StripState& state, std::size_t from_step,
             return false;
         }
     }
-    const std::size_t steps = state.steps_.size();
+    const auto steps = static_cast<std::size_t>(steps_);
     for (std::size_t step = from_step; step < std::min(until_step + 1, steps); ++step) {
         GpuMask held = 0;
-        for (std::size_t i = step; i < state.held_.size(); i += steps) {
+        for (std::size_t i = step; i < held_.size(); i += steps) {
             held |= state.held_[i];
         }
         state.steps_[step].held = held;
