@@ -41,3 +41,22 @@ AC_DEFUN([FS_CUNIT], [
   PKG_CHECK_MODULES([CUNIT], [cunit >= 2.1], [have_cunit=yes], [have_cunit=no])
   AM_CONDITIONAL([HAVE_CUNIT], [test "$have_cunit" = yes])
 ])
+
+# SYNOPSIS
+#   FS_CBC
+# DESCRIPTION
+#   COIN-OR's branch and cut, for foresight plan --mode exact.  Sets CBC_CFLAGS and CBC_LIBS.
+#   Without it, or with --without-cbc, the command says that this build has no exact mode.
+#
+#   Conditional: HAVE_CBC.
+AC_DEFUN([FS_CBC], [
+  AC_ARG_WITH([cbc],
+    [AS_HELP_STRING([--without-cbc], [build no exact mode even if COIN-OR CBC is there])],
+    [], [with_cbc=check])
+  have_cbc=no
+  AS_IF([test "x$with_cbc" != xno],
+    [PKG_CHECK_MODULES([CBC], [cbc >= 2.9], [have_cbc=yes], [have_cbc=no])])
+  AS_IF([test "x$with_cbc" = xyes && test "$have_cbc" = no],
+    [AC_MSG_ERROR([--with-cbc: COIN-OR CBC 2.9 or later is needed (Debian package: coinor-libcbc-dev)])])
+  AM_CONDITIONAL([HAVE_CBC], [test "$have_cbc" = yes])
+])

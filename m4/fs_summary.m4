@@ -23,9 +23,14 @@ AC_DEFUN([FS_SUMMARY], [
       [fs_config="our own config.h"], [fs_config="config.h of $slurm_config"])
     AS_IF([test "$have_cunit" = yes],
       [fs_tests=yes], [fs_tests="left out (Debian package: libcunit1-dev)"])
+    AS_IF([test "$have_cbc" = yes],
+      [fs_exact="with COIN-OR CBC"],
+      [AS_IF([test "x$with_cbc" = xno], [fs_exact="left out (--without-cbc)"],
+        [fs_exact="left out (Debian package: coinor-libcbc-dev)"])])
     AS_ECHO(["
   $PACKAGE_NAME $PACKAGE_VERSION
     command            foresight in $fs_bindir
+    its exact mode     $fs_exact
     plugin             $fs_plugin"])
     AS_IF([test -n "$SLURM_SOURCE"], [AS_ECHO(["    headers            $SLURM_SOURCE, $fs_config
     checked against    ${SLURMCTLD:-nothing: no slurmctld found}

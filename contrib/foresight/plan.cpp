@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "cbc.hpp"
+#include "exact.hpp"
 #include "grid.hpp"
 #include "io/error.hpp"
 #include "io/file.hpp"
@@ -40,12 +42,14 @@ struct PlanArguments {
     std::string out;
     std::int64_t budget_ms = -1;
     int repeat = 1;
+    double limit_s = 60;
     bool json = false;
 };
 
 struct Result {
     Plan plan;
     std::int64_t plan_us = 0;
+    std::optional<bool> proved; ///< by exact mode
 };
 
 PlanOptions options_of(const PlanArguments& arguments) {
@@ -64,7 +68,7 @@ PlanOptions options_of(const PlanArguments& arguments) {
         options.policy.realtime =
             arguments.realtime == "static" ? Realtime::static_peak : Realtime::elastic;
     }
-    const std::int64_t usual = arguments.mode == "full" ? kFullMs : 0;
+    const std::int64_t usual = arguments.mode == "fast" ? 0 : kFullMs;
     const std::int64_t ms = arguments.budget_ms >= 0 ? arguments.budget_ms : usual;
     options.budget = static_cast<std::uint64_t>(ms) * kWorkPerMs;
     return options;
@@ -90,12 +94,55 @@ Result plan_repeatedly(const Snapshot& snapshot, const PlanOptions& options, int
     return result;
 }
 
+/// The best plan that there is, if the solver finds it in time.
+Result plan_exactly(const Snapshot& snapshot, const PlanOptions& options,
+                    const PlanArguments& arguments) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const MipSolver solver = cbc_solver(arguments.limit_s);
+    if (!solver) {
+        throw io::InputError("--mode exact: this build lacks COIN-OR CBC (Debian package "
+                             "coinor-libcbc-dev); install it, then configure and build again");
+    }
+    if (options.policy.name != "foresight" || options.policy.realtime != Realtime::elastic) {
+        throw io::InputError("--mode exact: plans for the most value, so it takes --policy "
+                             "foresight and --realtime elastic alone");
+    }
+    if (const std::string why = no_exact_model(snapshot); !why.empty()) {
+        throw io::InputError(io::shown_name(arguments.file) +
+                             ": --mode exact: " + io::printable(why, 300));
+    }
+    ExactAnswer answer = exact_plan(snapshot, make_plan(snapshot, options), solver);
+    const auto spent = Clock::now() - start;
+    return {std::move(answer.plan),
+            std::chrono::duration_cast<std::chrono::microseconds>(spent).count(), answer.proved};
+}
+
+/// How far from the best possible, in words.
+std::string gap_text(const Result& result) {
+    if (result.proved.value_or(false)) {
+        return "   (proved: no plan is better)";
+    }
+    if (!result.plan.bound) {
+        return "";
+    }
+    const double objective = result.plan.metrics.objective;
+    const double gap = std::max(0.0, *result.plan.bound - objective);
+    if (objective <= 0) {
+        return "   (at most " + io::format_number(gap, 4) + " below the best possible)";
+    }
+    const double percent = 100 * gap / objective;
+    return percent < 0.01
+               ? "   (the best possible, within 0.01 %)"
+               : "   (at most " + io::format_number(percent, 2) + " % below the best possible)";
+}
+
 std::string metrics_lines(const Snapshot& snapshot, const Result& result) {
     const Metrics& metrics = result.plan.metrics;
     const auto jobs = snapshot.jobs.size() + snapshot.running.size();
     std::string text = "utilisation " + io::format_number(metrics.utilisation * 100, 4) +
                        " %   value " + io::format_number(metrics.value, 7) + "   objective " +
-                       io::format_number(metrics.objective, 7) + "\n";
+                       io::format_number(metrics.objective, 7) + gap_text(result) + "\n";
     text += "jobs " + std::to_string(metrics.jobs_placed) + " of " + std::to_string(jobs) +
             " placed, " + std::to_string(metrics.jobs_completed) + " end in the horizon\n";
     if (!snapshot.apps.empty()) {
@@ -168,8 +215,8 @@ void print_for_people(const Snapshot& snapshot, const Result& result) {
         gpus += node.gpus;
     }
     std::cout << terminal.bold(io::printable(snapshot.name)) << ": " << gpus << " GPUs, "
-              << snapshot.steps << " steps of " << io::format_duration(snapshot.step)
-              << ", policy " << result.plan.policy << "\n\n"
+              << snapshot.steps << " steps of " << io::format_duration(snapshot.step) << ", policy "
+              << result.plan.policy << "\n\n"
               << draw_grid(snapshot, result.plan, blocks, terminal);
     std::cout << legend(snapshot, terminal) << "\n"
               << metrics_lines(snapshot, result) << (blocks.empty() ? "" : "\n")
@@ -193,7 +240,9 @@ int run_plan(const PlanArguments& arguments) {
     if (const std::string problem = check(snapshot); !problem.empty()) {
         throw io::InputError(io::shown_name(arguments.file) + ": " + io::printable(problem, 300));
     }
-    const Result result = plan_repeatedly(snapshot, options, arguments.repeat);
+    const Result result = arguments.mode == "exact"
+                              ? plan_exactly(snapshot, options, arguments)
+                              : plan_repeatedly(snapshot, options, arguments.repeat);
     if (!is_legal(snapshot, result.plan)) {
         return kNo;
     }
@@ -201,8 +250,9 @@ int run_plan(const PlanArguments& arguments) {
         print_for_people(snapshot, result);
         return kDone;
     }
-    const std::string text = io::schedule_text(
-        snapshot, result.plan, {options.policy.name, arguments.mode, result.plan_us});
+    const std::string text =
+        io::schedule_text(snapshot, result.plan,
+                          {options.policy.name, arguments.mode, result.plan_us, result.proved});
     if (!arguments.out.empty()) {
         const mode_t mask = ::umask(0);
         ::umask(mask);
@@ -230,15 +280,18 @@ void add_plan(CLI::App& app, int& status) {
     verb->add_option("FILE", arguments->file, "A foresight-scenario/1 file, - for standard input")
         ->required()
         ->option_text(" ");
-    verb->add_option("--policy", arguments->policy, policies_help())
-        ->option_text("NAME");
+    verb->add_option("--policy", arguments->policy, policies_help())->option_text("NAME");
     verb->add_option("--mode", arguments->mode,
                      "fast (default): a first plan; full: search for better ones as long as the "
-                     "budget lasts")
-        ->check(CLI::IsMember({"fast", "full"}))
-        ->option_text("fast|full");
+                     "budget lasts; exact: the best plan of a small scenario, with COIN-OR CBC")
+        ->check(CLI::IsMember({"fast", "full", "exact"}))
+        ->option_text("fast|full|exact");
+    verb->add_option("--limit-s", arguments->limit_s,
+                     "exact: stop after so many seconds with the best plan found (60)")
+        ->check(CLI::Range(0.1, 1e6))
+        ->option_text("N");
     verb->add_option("--budget-ms", arguments->budget_ms,
-                     "Search budget, as work of so many milliseconds (fast 0, full 200)")
+                     "Search budget, as work of so many milliseconds (fast 0, else 200)")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{3'600'000}))
         ->option_text("N");
     verb->add_option("--realtime", arguments->realtime,

@@ -185,6 +185,9 @@ std::string schedule_text(const Snapshot& snapshot, const Plan& plan,
     put(top, "jobs", jobs_json(snapshot, plan));
     put(top, "unplaced", unplaced_json(snapshot, plan));
     put(top, "bound", plan.bound ? json_number(*plan.bound) : json_nothing());
+    if (header.proved) {
+        put(top, "proved", json_truth(*header.proved));
+    }
     put(top, "realtime", realtime_json(snapshot, plan));
     put(top, "metrics", metrics_json(plan.metrics));
     put(top, "plan_us", json_whole(header.plan_us));

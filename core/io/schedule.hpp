@@ -8,6 +8,7 @@
 #include "../plan.hpp"
 #include "json.hpp"
 
+#include <optional>
 #include <string>
 
 namespace foresight::io {
@@ -15,8 +16,9 @@ namespace foresight::io {
 /// What the plan itself does not know.
 struct ScheduleHeader {
     std::string policy;
-    std::string mode;          ///< "fast" or "full"
-    std::int64_t plan_us = 0;  ///< what planning took, reading and writing left out
+    std::string mode;                          ///< "fast", "full" or "exact"
+    std::int64_t plan_us = 0;                  ///< what planning took, reading and writing left out
+    std::optional<bool> proved = std::nullopt; ///< exact: whether no plan is better
 };
 
 /// The whole schedule: one line of JSON and a newline.  Jobs stand in order of start, place and
