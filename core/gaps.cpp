@@ -48,18 +48,31 @@ void Gaps::find(const std::vector<Segment>& segments, int node, int size,
 }
 
 void Gaps::find_whole(const Timeline& timeline, int node) {
-    std::vector<Stretch>& found = whole_[static_cast<std::size_t>(node)];
-    found.clear();
+    Whole& whole = whole_[static_cast<std::size_t>(node)];
+    whole.first = {};
+    whole.more.clear();
+    std::size_t count = 0;
+    const auto add = [&](const Stretch& stretch) {
+        if (count < whole.first.size()) {
+            whole.first[count++] = stretch;
+        } else {
+            whole.more.push_back(stretch);
+        }
+    };
+    Stretch stretch;
     const GpuMask all = lowest_gpus(timeline.gpus(node));
     bool open = false;
     for (const Segment& segment : timeline.segments(node)) {
         const bool free = (segment.free.gpus & all) == all;
         if (free && !open) {
-            found.push_back({segment.from, kNever});
+            stretch = {segment.from, kNever};
         } else if (!free && open) {
-            found.back().end = segment.from;
+            add({stretch.start, segment.from});
         }
         open = free;
+    }
+    if (open) {
+        add(stretch);
     }
 }
 

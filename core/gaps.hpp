@@ -88,7 +88,14 @@ public:
 
     /// The first time ≥ from at which all GPUs of the node are free for `length`, or kNever.
     [[nodiscard]] Seconds whole_from(int node, Seconds from, Seconds length) const noexcept {
-        for (const Stretch& stretch : whole_[static_cast<std::size_t>(node)]) {
+        const Whole& whole = whole_[static_cast<std::size_t>(node)];
+        for (const Stretch& stretch : whole.first) {
+            const Seconds start = std::max(stretch.start, from);
+            if (stretch.end - start >= length) {
+                return start;
+            }
+        }
+        for (const Stretch& stretch : whole.more) {
             const Seconds start = std::max(stretch.start, from);
             if (stretch.end - start >= length) {
                 return start;
@@ -115,8 +122,14 @@ private:
         return size >= 0 && size <= kMaxGpusPerNode ? slot_[static_cast<std::size_t>(size)] : -1;
     }
     struct Stretch {
-        Seconds start;
-        Seconds end;
+        Seconds start = 0;
+        Seconds end = 0;
+    };
+    /// When a node is free as a whole.  The first stretches stand in the array itself, since a
+    /// block over nodes looks at every node's.
+    struct Whole {
+        std::array<Stretch, 4> first; ///< the rest empty
+        std::vector<Stretch> more;
     };
 
     void find(const std::vector<Segment>& segments, int node, int size,
@@ -128,9 +141,9 @@ private:
     std::array<int, kMaxGpusPerNode + 1> slot_{};
     Block rule_;
     std::vector<std::array<Chunks<Gap>, kBuckets>> index_; ///< by size
-    std::vector<std::vector<Gap>> of_node_;   ///< by node × size: what index_ has of it
-    std::vector<std::vector<Stretch>> whole_; ///< by node
-    std::vector<Gap> fresh_;                  ///< scratch of update()
+    std::vector<std::vector<Gap>> of_node_; ///< by node × size: what index_ has of it
+    std::vector<Whole> whole_;              ///< by node
+    std::vector<Gap> fresh_;                ///< scratch of update()
 };
 
 } // namespace foresight
