@@ -55,6 +55,19 @@ GpuMask run_starts(GpuMask free, int count) noexcept {
     return free;
 }
 
+GpuMask in_blocks(GpuMask free, int count, Block rule) noexcept {
+    if (rule == Block::any) {
+        return count_gpus(free) >= count ? free : 0;
+    }
+    GpuMask covered = block_starts(free, count, rule);
+    for (int length = 1; length < count && covered != 0;) {
+        const int shift = std::min(length, count - length);
+        covered |= covered << shift;
+        length += shift;
+    }
+    return covered;
+}
+
 bool has_block(GpuMask free, int count, Block rule) noexcept {
     if (count == 0) {
         return true;

@@ -40,6 +40,9 @@ enum class Packing {
 /// Whether `free` holds a legal block of `count` GPUs of one node.
 [[nodiscard]] bool has_block(GpuMask free, int count, Block rule) noexcept;
 
+/// The free GPUs that lie in a legal block of `count` of them; count ≥ 1.
+[[nodiscard]] GpuMask in_blocks(GpuMask free, int count, Block rule) noexcept;
+
 /// A legal block of `count` GPUs out of `free`, or 0 when there is none; 0 for count 0.
 [[nodiscard]] GpuMask choose_block(GpuMask free, int count, Block rule, Packing packing) noexcept;
 

@@ -42,6 +42,12 @@ struct Metrics {
     double swaps = 0;
     int jobs_placed = 0;
     int jobs_completed = 0;
+    double wait_mean_s = 0; ///< from submission to start, of the batch jobs that get a place
+    double wait_max_s = 0;
+    /// (Wait + length) ÷ length, lengths under ten seconds count as ten (Feitelson 1997).
+    double bounded_slowdown_mean = 0;
+    double bounded_slowdown_max = 0;
+    double fragmentation = 0; ///< fragmentation.hpp
 };
 
 struct Plan {

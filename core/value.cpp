@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "value.hpp"
 
+#include "fragmentation.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -105,6 +107,28 @@ private:
     double penalty_ = 0;
 };
 
+void add_waits(const Snapshot& snapshot, const Plan& plan, Metrics& metrics) {
+    constexpr double kShortest = 10;
+    int count = 0;
+    for (const Placement& place : plan.placements) {
+        const Job& job = snapshot.jobs[static_cast<std::size_t>(place.job)];
+        if (job.app >= 0) {
+            continue;
+        }
+        const auto wait = static_cast<double>(std::max<Seconds>(0, place.start - job.submit));
+        const double length =
+            std::max(kShortest, static_cast<double>(std::min(place.end, kNever) - place.start));
+        const double slowdown = (wait + length) / length;
+        ++count;
+        metrics.wait_mean_s += wait;
+        metrics.wait_max_s = std::max(metrics.wait_max_s, wait);
+        metrics.bounded_slowdown_mean += slowdown;
+        metrics.bounded_slowdown_max = std::max(metrics.bounded_slowdown_max, slowdown);
+    }
+    metrics.wait_mean_s /= std::max(1, count);
+    metrics.bounded_slowdown_mean /= std::max(1, count);
+}
+
 } // namespace
 
 Metrics measure(const Snapshot& snapshot, const Plan& plan) {
@@ -131,6 +155,8 @@ Metrics measure(const Snapshot& snapshot, const Plan& plan) {
         gpus += node.gpus;
     }
     Metrics metrics = sum.result(gpus);
+    add_waits(snapshot, plan, metrics);
+    metrics.fragmentation = fragmentation(snapshot, plan);
     metrics.jobs_placed = placed;
     metrics.jobs_completed = completed;
     return metrics;

@@ -145,6 +145,11 @@ std::string metrics_lines(const Snapshot& snapshot, const Result& result) {
                        io::format_number(metrics.objective, 7) + gap_text(result) + "\n";
     text += "jobs " + std::to_string(metrics.jobs_placed) + " of " + std::to_string(jobs) +
             " placed, " + std::to_string(metrics.jobs_completed) + " end in the horizon\n";
+    text += "wait mean " + io::format_duration(static_cast<Seconds>(metrics.wait_mean_s)) +
+            ", worst " + io::format_duration(static_cast<Seconds>(metrics.wait_max_s)) +
+            "; slowdown mean " + io::format_number(metrics.bounded_slowdown_mean, 3) +
+            ", worst " + io::format_number(metrics.bounded_slowdown_max, 3) + "; " +
+            io::format_number(metrics.fragmentation * 100, 3) + " % of free GPUs in fragments\n";
     if (!snapshot.apps.empty()) {
         text += "real time: " + io::format_number(metrics.shortfall_gpu_steps) +
                 " GPU steps short, " + io::format_number(metrics.swaps) + " GPUs swapped\n";

@@ -125,6 +125,13 @@ Json header_json(const Published& published, const std::string& mode) {
     put(item, "value", json_number(metrics.value));
     put(item, "objective", json_number(metrics.objective));
     put(item, "shortfall_gpu_steps", json_number(metrics.shortfall_gpu_steps));
+    put(item, "wait_mean_s", json_number(metrics.wait_mean_s));
+    put(item, "wait_max_s", json_number(metrics.wait_max_s));
+    put(item, "bounded_slowdown_mean", json_number(metrics.bounded_slowdown_mean));
+    put(item, "bounded_slowdown_max", json_number(metrics.bounded_slowdown_max));
+    put(item, "fragmentation", json_number(metrics.fragmentation));
+    put(item, "work", json_whole(static_cast<std::int64_t>(published.plan.work)));
+    put(item, "budget", json_whole(static_cast<std::int64_t>(published.plan.budget)));
     put(item, "realtime", realtime_json(published));
     return item;
 }
@@ -277,6 +284,18 @@ void write_plan(OpenMetrics& text, const Published& published) {
     text.family("foresight_plan_shortfall_gpu_steps", "gauge", "",
                 "GPU steps of real-time demand that the plan leaves unmet");
     text.sample("foresight_plan_shortfall_gpu_steps", {}, metrics.shortfall_gpu_steps);
+    text.family("foresight_plan_wait_seconds", "gauge", "seconds",
+                "Wait from submission to start of the jobs that have a place in the plan");
+    text.sample("foresight_plan_wait_seconds", {{"of", "mean"}}, metrics.wait_mean_s);
+    text.sample("foresight_plan_wait_seconds", {{"of", "max"}}, metrics.wait_max_s);
+    text.family("foresight_plan_bounded_slowdown", "gauge", "",
+                "Wait and limit of a job by its limit, at least ten seconds");
+    text.sample("foresight_plan_bounded_slowdown", {{"of", "mean"}},
+                metrics.bounded_slowdown_mean);
+    text.sample("foresight_plan_bounded_slowdown", {{"of", "max"}}, metrics.bounded_slowdown_max);
+    text.family("foresight_plan_fragmentation_ratio", "gauge", "ratio",
+                "Free GPUs that waiting jobs cannot use for the shape of their blocks");
+    text.sample("foresight_plan_fragmentation_ratio", {}, metrics.fragmentation);
     text.family("foresight_plan_work", "gauge", "", "Work units that the plan took");
     text.sample("foresight_plan_work", {}, static_cast<double>(published.plan.work));
 }

@@ -142,6 +142,11 @@ Json metrics_json(const Metrics& metrics) {
     put(item, "swaps", json_number(metrics.swaps));
     put(item, "jobs_placed", json_whole(metrics.jobs_placed));
     put(item, "jobs_completed", json_whole(metrics.jobs_completed));
+    put(item, "wait_mean_s", json_number(metrics.wait_mean_s));
+    put(item, "wait_max_s", json_number(metrics.wait_max_s));
+    put(item, "bounded_slowdown_mean", json_number(metrics.bounded_slowdown_mean));
+    put(item, "bounded_slowdown_max", json_number(metrics.bounded_slowdown_max));
+    put(item, "fragmentation", json_number(metrics.fragmentation));
     return item;
 }
 
@@ -190,6 +195,8 @@ std::string schedule_text(const Snapshot& snapshot, const Plan& plan,
     }
     put(top, "realtime", realtime_json(snapshot, plan));
     put(top, "metrics", metrics_json(plan.metrics));
+    put(top, "work", json_whole(static_cast<std::int64_t>(plan.work)));
+    put(top, "budget", json_whole(static_cast<std::int64_t>(plan.budget)));
     put(top, "plan_us", json_whole(header.plan_us));
     return to_text(top) + "\n";
 }

@@ -196,7 +196,50 @@ class Checker:
             "swaps": self.swaps,
             "jobs_placed": self.placed,
             "jobs_completed": self.completed,
+            **self.waits(),
+            "fragmentation": self.fragmentation(),
         }
+
+    def placed_jobs(self):
+        """(start, job) of each that waited for its place."""
+        return [(item["start_s"], self.jobs[item["id"]]) for item in self.schedule["jobs"]
+                if item["id"] in self.jobs and "running" not in self.jobs[item["id"]]]
+
+    def waits(self):
+        waits = [(start - job.get("submit_s", 0), max(10, job["duration_s"]))
+                 for start, job in self.placed_jobs()] or [(0, float("inf"))]
+        slow = [(wait + length) / length if length < float("inf") else 0
+                for wait, length in waits]
+        return {"wait_mean_s": sum(wait for wait, _ in waits) / len(waits),
+                "wait_max_s": max(wait for wait, _ in waits),
+                "bounded_slowdown_mean": sum(slow) / len(slow),
+                "bounded_slowdown_max": max(slow)}
+
+    def fragmentation(self):
+        """Mean over the waiting jobs: free GPUs at the start in no block of the job's size."""
+        free = [[not any(start <= 0 < end for start, end, _ in self.spans[(node, number)])
+                 for number in range(self.size[node])] for node in self.nodes]
+        all_free = sum(map(sum, free))
+        starting = {job["id"] for start, job in self.placed_jobs() if start == 0}
+        waiting = [job["gpus"] for job in self.jobs.values()
+                   if "running" not in job and job["id"] not in starting]
+        if not all_free or not waiting:
+            return 0.0
+        return sum(1 - sum(self.usable(node, size) for node in free) / all_free
+                   for size in waiting) / len(waiting)
+
+    def usable(self, free, size):
+        """Free GPUs of a node that lie in a block of this size; a larger one takes it whole."""
+        block = self.scenario.get("block", "contiguous")
+        size = min(size, len(free))
+        if block == "any":
+            return sum(free) if sum(free) else 0
+        stride = 1 << (size - 1).bit_length() if block == "aligned" else 1
+        covered = set()
+        for first in range(0, len(free) - size + 1, stride):
+            if all(free[first:first + size]):
+                covered.update(range(first, first + size))
+        return len(covered)
 
 
 def check(scenario, schedule, expect_metrics=False):

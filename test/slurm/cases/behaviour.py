@@ -85,6 +85,36 @@ def announced_starts(bench):
 
 
 @case(ACTIVE)
+def announced_starts_stay(bench):
+    """A stream of jobs, half of them worth more, moves no announced start back."""
+    bench.foresight_conf(bench.original() + "Weight=1.3 Partition=left\nWeight=1\n")
+    bench.cluster.reconfigure()
+    _full(bench, minutes=20)
+    early = [bench.submit("--gres=gpu:8", minutes=30 + i) for i in range(6)]
+    early += [bench.submit(f"--gpus={TOTAL_GPUS}", minutes=20)]
+    bench.settle()
+
+    def shown():
+        """Announced starts by job, all of them at once."""
+        lines = [line.split() for line in bench.queue("%i %S") if line.split()[0] in early]
+        return {job: datetime.fromisoformat(when).timestamp() for job, when in lines
+                if when[:1] == "2"}
+
+    bench.wait(lambda: len(shown()) == len(early), "every job is told a start")
+    expect(bench.plan()[0]["policy"] == "foresight", "Weight= lines order by value")
+    before = first = shown()
+    for i in range(12):
+        bench.submit(f"--gres=gpu:{1 + i % 8}", "-p", "left" if i % 2 else "main",
+                     minutes=5 + 7 * i)
+        bench.settle()
+        now = shown()
+        late = {job: now[job] - before[job] for job in early if now[job] > before[job] + 60}
+        expect(not late, f"announced starts moved back after {i + 1} more jobs, by (s) {late}")
+        before = now
+    expect(all(before[job] <= first[job] + 60 for job in early), "starts creep back")
+
+
+@case(ACTIVE)
 def reasons(bench):
     """Waiting jobs say what they wait for, in words that a queue listing can hold."""
     full = _full(bench)
