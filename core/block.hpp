@@ -22,8 +22,12 @@ enum class Packing {
 /// time so.  Integers only: a version may round floating point in another way.
 #if defined(__x86_64__) && defined(__gnu_linux__)
 #define FORESIGHT_HOT __attribute__((target_clones("arch=x86-64-v3", "default"), flatten))
+/// The same for floating point: wider vectors, but no fused operations, so that every processor
+/// rounds alike and makes the same plan.
+#define FORESIGHT_WIDE __attribute__((target_clones("avx2", "default"), flatten))
 #else
 #define FORESIGHT_HOT
+#define FORESIGHT_WIDE
 #endif
 
 /// GPUs of a mask.  (Without a flag for newer processors std::popcount is a call.)

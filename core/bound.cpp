@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bound.hpp"
 
+#include "block.hpp"
+
 #include "value.hpp"
 
 #include <algorithm>
