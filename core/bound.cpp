@@ -32,6 +32,12 @@ constexpr std::size_t kLooksOfWork = 256;
 constexpr double kCloseEnough = 1e-5;
 /// Of all the terms that are added up, more than what rounding can take from their sum.
 constexpr double kRounding = 1e-10;
+constexpr double kNoPrice = 1e100;
+/// On clusters of at most so many GPUs a job's width is looked at.
+constexpr int kFewGpus = 64;
+/// How much of the last direction is kept, and how many rounds without gain make steps smaller.
+constexpr double kDeflection = 0.7;
+constexpr int kPatience = 4;
 
 /// Rounds of a plan without a budget, and of any.
 constexpr std::uint64_t kFewRounds = 10;
@@ -109,8 +115,9 @@ Bound::Bound(const Snapshot& snapshot) : snapshot_(snapshot) {
     largest_nodes();
     set_capacity();
     set_overruns();
-    add_jobs();
     add_apps();
+    set_widths();
+    add_jobs();
     first_prices();
 }
 
@@ -126,11 +133,9 @@ void Bound::set_grid() {
         // Of steps with one price the largest weight: more than a plan gets, never less.
         const int last = std::min(snapshot_.steps, (step + 1) * merge_) - 1;
         weights_[static_cast<std::size_t>(step)] =
-            std::max(weights.of_step(step * merge_), weights.of_step(last));
+            merge_ * std::max(weights.of_step(step * merge_), weights.of_step(last));
     }
-    slack_.assign(steps + 2, 0.0);
-    direction_.assign(steps, 0.0);
-    prices_.assign(steps, 0.0);
+    use_.assign(steps + 2, 0.0);
     // Starts in the last step reach as far again beyond the horizon.
     gains_.assign(2 * steps + 2 * kLanes, 0.0);
     summed_.assign(2 * steps + 2 * kLanes, 0.0);
@@ -139,15 +144,14 @@ void Bound::set_grid() {
 /// GPUs that nothing inherited holds.
 void Bound::set_capacity() {
     const auto steps = static_cast<std::size_t>(steps_);
-    double all = 0;
+    int all = 0;
     for (const Node& node : snapshot_.nodes) {
         all += std::popcount(node.usable & lowest_gpus(node.gpus));
     }
-    capacity_.assign(steps + 2, 0.0);
-    std::fill(capacity_.begin(), capacity_.begin() + steps_, all);
-    if (steps_ > 0) {
-        capacity_[0] -= all * static_cast<double>(snapshot_.now) / static_cast<double>(length_);
-    }
+    room_.assign(2 * steps + 1, 0.0);
+    std::fill(room_.begin(), room_.begin() + steps_, all);
+    room_[0] -= all * static_cast<double>(snapshot_.now) / static_cast<double>(length_);
+    whole_capacity_.assign(steps + 2, all);
     std::vector<const Running*> running;
     running.reserve(snapshot_.running.size());
     const Weights weights(snapshot_);
@@ -158,17 +162,22 @@ void Bound::set_capacity() {
                              std::max<Seconds>(0, job.end));
         }
     }
+    if (running.empty()) {
+        return;
+    }
     // Two jobs may hold one GPU (a node that shrank): it is busy until the later ends.
     std::stable_sort(running.begin(), running.end(),
                      [](const Running* a, const Running* b) { return a->end > b->end; });
-    std::vector<GpuMask> busy(running.empty() ? 0 : snapshot_.nodes.size(), 0);
+    std::vector<GpuMask> busy(snapshot_.nodes.size(), 0);
     std::vector<double> held(steps + 2, 0.0);
+    std::vector<int> whole(steps + 2, 0);
+    int inherited = 0;
     for (const Running* job : running) {
         const Seconds end = std::min(job->end, horizon_);
         if (end <= snapshot_.now) {
             break;
         }
-        double gpus = 0;
+        int gpus = 0;
         for (const Share& share : job->shares) {
             const auto index = static_cast<std::size_t>(share.node);
             const Node& node = snapshot_.nodes[index];
@@ -178,42 +187,38 @@ void Bound::set_capacity() {
         }
         const auto step = static_cast<std::size_t>(end / length_);
         const double part = static_cast<double>(end % length_) / static_cast<double>(length_);
-        held[0] += gpus;
+        inherited += gpus;
         held[step] -= gpus * (1 - part);
         held[step + 1] -= gpus * part;
+        whole[step] -= gpus;
     }
-    if (running.empty() || steps_ == 0) {
-        return;
-    }
+    held[0] += inherited;
+    whole[0] += inherited;
     std::partial_sum(held.begin(), held.end(), held.begin());
-    const double inherited =
-        std::accumulate(busy.begin(), busy.end(), 0.0,
-                        [](double sum, GpuMask gpus) { return sum + std::popcount(gpus); });
+    std::partial_sum(whole.begin(), whole.end(), whole.begin());
+    // Before `now` nobody can use them anyway.
     held[0] -= inherited * static_cast<double>(snapshot_.now) / static_cast<double>(length_);
     for (std::size_t step = 0; step < steps; ++step) {
-        capacity_[step] = std::max(0.0, capacity_[step] - held[step]);
+        room_[step] = std::max(0.0, room_[step] - held[step]);
+        whole_capacity_[step] -= whole[step];
     }
 }
 
 /// Jobs that end past the horizon may together hold what the applications' peaks leave.
 void Bound::set_overruns() {
-    if (snapshot_.fit != Fit::may_overrun) {
-        return;
-    }
-    overrun_room_ = 0;
+    double room = 0;
     for (const Node& node : snapshot_.nodes) {
-        overrun_room_ += node.gpus;
+        room += node.gpus;
     }
     for (const App& app : snapshot_.apps) {
-        overrun_room_ -=
-            app.demand.empty() ? 0 : *std::max_element(app.demand.begin(), app.demand.end());
+        room -= app.demand.empty() ? 0 : *std::max_element(app.demand.begin(), app.demand.end());
     }
     for (const Running& job : snapshot_.running) {
         if (job.end > snapshot_.horizon() && job.app < 0) {
-            overrun_room_ -= count_gpus(job.shares);
+            room -= count_gpus(job.shares);
         }
     }
-    overrun_room_ = std::max(0.0, overrun_room_);
+    room_.back() = std::max(0.0, room);
 }
 
 /// The ways to run a job, those left out that can never be.
@@ -237,6 +242,8 @@ void Bound::add_choices(int index, std::vector<Choice>& choices) const {
         }
         Choice choice;
         choice.gpus = gpus * job.tasks;
+        choice.size = gpus;
+        choice.least = request.gpus();
         choice.from = std::max({snapshot_.now, job.submit, job.begin});
         choice.latest = snapshot_.fit == Fit::within_horizon ? snapshot_.horizon() - option.duration
                                                              : snapshot_.horizon() - 1;
@@ -265,6 +272,11 @@ void Bound::add_jobs() {
         }
     }
     merge_groups();
+    wide_ = std::any_of(choices_.begin(), choices_.end(),
+                        [&](const Choice& choice) { return is_wide(choice); });
+    if (!wide_) {
+        std::fill(room_.begin() + steps_, room_.end() - 1, 0.0);
+    }
 }
 
 void Bound::largest_nodes() {
@@ -284,7 +296,7 @@ void Bound::merge_groups() {
     const auto key = [&](const Group& group) {
         const Choice& choice = choices_[group.first];
         return std::tuple(-group.priority, group.last - group.first, choice.length, choice.from,
-                          choice.latest);
+                          choice.latest, is_wide(choice) ? choice.size : 0.0, choice.on_time);
     };
     std::stable_sort(groups_.begin(), groups_.end(),
                      [&](const Group& a, const Group& b) { return key(a) < key(b); });
@@ -300,62 +312,104 @@ void Bound::merge_groups() {
     groups_.resize(kept);
 }
 
-/// Each application's demand, less what its own jobs hold or may come to hold; its cap where
-/// nothing can force it to lose GPUs.
+/// What an application misses in each step beside what its own jobs hold or may come to hold;
+/// and whether it has none.
+std::vector<double> Bound::missing(int index, bool& alone) const {
+    const App& app = snapshot_.apps[static_cast<std::size_t>(index)];
+    std::vector<double> demand(app.demand.begin(), app.demand.end());
+    for (const Running& job : snapshot_.running) {
+        if (job.app != index) {
+            continue;
+        }
+        alone = false;
+        const int gpus = count_gpus(job.shares);
+        for (std::size_t step = 0; step < demand.size(); ++step) {
+            const Seconds begin =
+                std::max(snapshot_.now, static_cast<Seconds>(step) * snapshot_.step);
+            demand[step] -= job.end > begin ? gpus : 0;
+        }
+    }
+    for (const Job& job : snapshot_.jobs) {
+        if (job.app != index) {
+            continue;
+        }
+        alone = false;
+        // Whenever it runs, its GPUs count, and a few seconds may count for a step.
+        double most = 0;
+        for (const Option& option : job.options) {
+            most = std::max<double>(most,
+                                    option.request.whole_nodes ? kMostGpus : option.request.gpus());
+        }
+        for (double& wanted : demand) {
+            wanted -= most * job.tasks;
+        }
+    }
+    for (double& wanted : demand) {
+        wanted = std::max(0.0, wanted);
+    }
+    return demand;
+}
+
+/// Each application's demand, and its cap where nothing can force it to lose GPUs faster.
 void Bound::add_apps() {
     const auto steps = static_cast<std::size_t>(snapshot_.steps);
     if (!snapshot_.apps.empty()) {
         step_prices_.assign(steps, 0.0);
-        shares_.assign(steps, 1.0 / merge_);
-        shares_[0] *= 1 - static_cast<double>(snapshot_.now) / static_cast<double>(snapshot_.step);
+        relief_.assign(steps, 0.0);
     }
+    shares_.assign(steps, 1.0 / merge_);
+    shares_[0] *= 1 - static_cast<double>(snapshot_.now) / static_cast<double>(snapshot_.step);
+    curves_.reserve(snapshot_.apps.size());
     for (std::size_t a = 0; a < snapshot_.apps.size(); ++a) {
         const App& app = snapshot_.apps[a];
-        std::vector<double> demand(app.demand.begin(), app.demand.end());
         bool alone = true;
-        for (const Running& job : snapshot_.running) {
-            if (job.app != static_cast<int>(a)) {
-                continue;
-            }
-            alone = false;
-            const int gpus = count_gpus(job.shares);
-            for (std::size_t step = 0; step < steps; ++step) {
-                const Seconds begin =
-                    std::max(snapshot_.now, static_cast<Seconds>(step) * snapshot_.step);
-                demand[step] -= job.end > begin ? gpus : 0;
-            }
-        }
-        for (const Job& job : snapshot_.jobs) {
-            if (job.app == static_cast<int>(a)) {
-                alone = false;
-                // Whenever it runs, its GPUs count, and a few seconds may count for a step.
-                double most = 0;
-                for (const Option& option : job.options) {
-                    most = std::max<double>(
-                        most, option.request.whole_nodes ? kMostGpus : option.request.gpus());
-                }
-                for (double& wanted : demand) {
-                    wanted -= most * job.tasks;
-                }
-            }
-        }
-        for (double& wanted : demand) {
-            wanted = std::max(0.0, wanted);
-        }
+        std::vector<double> demand = missing(static_cast<int>(a), alone);
         Curve curve(std::move(demand), app.priority * snapshot_.value.shortfall_weight);
         if (alone && app.max_swap < kUnlimited && merge_ == 1) {
-            const auto swap = static_cast<double>(std::min<std::int64_t>(app.max_swap, kMostGpus));
-            if (loses_nothing(app)) {
-                curve.cap(swap, swap);
-            } else {
-                curve.cap(swap, kMostGpus);
-            }
+            const auto swap = static_cast<double>(
+                std::min<std::int64_t>(app.max_swap, static_cast<std::int64_t>(kMostGpus)));
+            curve.cap(swap, loses_nothing(app) ? swap : kMostGpus);
             if (app.held) {
                 curve.start_at(count_gpus(*app.held));
             }
         }
         curves_.push_back(std::move(curve));
     }
+}
+
+/// What demand leaves in each step, and from how many GPUs on a job's width matters.
+void Bound::set_widths() {
+    const auto steps = static_cast<std::size_t>(steps_);
+    const std::size_t all = 2 * steps + 1;
+    highest_.assign(all, kNoPrice);
+    int gpus = 0;
+    for (const Node& node : snapshot_.nodes) {
+        gpus += node.gpus;
+    }
+    width_matters_ = kMostGpus;
+    if (gpus > kFewGpus || merge_ > 1) {
+        return;
+    }
+    left_.assign(steps, 0.0);
+    for (std::size_t step = 0; step < steps; ++step) {
+        double left = whole_capacity_[step];
+        for (const Curve& curve : curves_) {
+            left -= curve.demand()[step];
+            if (curve.demand()[step] > 0) {
+                highest_[steps + step] = std::min(highest_[steps + step], curve.penalty());
+            }
+        }
+        left_[step] = std::max(0.0, left);
+        width_matters_ = std::min(width_matters_, left_[step] / 2);
+        room_[steps + step] = shares_[step] * scale(step);
+        highest_[steps + step] /= scale(step);
+    }
+}
+
+/// Of one place for wide jobs, as many as the job takes at a time; in units of scale(step).
+double Bound::width(const Choice& choice, std::size_t step) const noexcept {
+    const double left = left_[step];
+    return 2 * choice.least <= left ? 0.0 : scale(step) * (1 + std::max(0.0, choice.least - left));
 }
 
 /// Whether no application can be made to give up GPUs faster than its cap says.
@@ -385,13 +439,14 @@ bool Bound::loses_nothing(const App& app) const {
 
 /// A first guess: what the last job is worth that a liquid queue, best first, brings in.
 void Bound::first_prices() {
+    const auto steps = static_cast<std::size_t>(steps_);
     double room = 0;
-    for (int step = 0; step < steps_; ++step) {
+    for (std::size_t step = 0; step < steps; ++step) {
         double wanted = 0;
         for (const Curve& curve : curves_) {
-            wanted += curve.demand()[static_cast<std::size_t>(step * merge_)];
+            wanted += curve.demand()[step * static_cast<std::size_t>(merge_)];
         }
-        room += std::max(0.0, capacity_[static_cast<std::size_t>(step)] - wanted);
+        room += std::max(0.0, room_[step] - wanted);
     }
     double price = 0;
     for (const Group& group : groups_) {
@@ -402,19 +457,25 @@ void Bound::first_prices() {
             break;
         }
     }
-    for (int step = 0; step < steps_; ++step) {
-        prices_[static_cast<std::size_t>(step)] = price * weights_[static_cast<std::size_t>(step)];
+    point_.assign(room_.size(), 0.0);
+    slack_ = direction_ = point_;
+    for (std::size_t step = 0; step < steps; ++step) {
+        point_[step] = price * weights_[step];
     }
     keep(evaluate());
 }
 
-/// What a GPU yields in each step to a job of this priority, and up to each.
-void Bound::set_gains(double priority) {
+/// What a GPU of such a job yields in each step, and up to each.
+void Bound::set_gains(double priority, const Choice& choice) {
     double sum = 0;
     const auto steps = static_cast<std::size_t>(steps_);
+    const bool wide = is_wide(choice);
     for (std::size_t step = 0; step < steps; ++step) {
         summed_[step] = sum;
-        gains_[step] = priority * weights_[step] - prices_[step];
+        gains_[step] = priority * weights_[step] - point_[step];
+        if (wide && point_[steps + step] > 0) {
+            gains_[step] -= point_[steps + step] * width(choice, step) / choice.size;
+        }
         sum += gains_[step];
     }
     std::fill(summed_.begin() + steps_, summed_.end(), sum);
@@ -429,7 +490,7 @@ double Bound::gain_up_to(Seconds time) const noexcept {
 
 void Bound::look_at(const Choice& choice, Seconds start, Found& found) const {
     double gain = gain_up_to(start + choice.length) - gain_up_to(start);
-    gain -= start > choice.on_time ? overrun_price_ : 0.0;
+    gain -= start > choice.on_time ? overrun_price() : 0.0;
     if (gain > found.profit) {
         found = {gain, start};
     }
@@ -449,7 +510,7 @@ Bound::Found Bound::look(const Choice& choice) const {
     const int first = to_index(divide_up(choice.from, length_));
     const int last = to_index(choice.latest / length_);
     const int on_time =
-        overrun_price_ > 0 && choice.on_time < choice.latest
+        overrun_price() > 0 && choice.on_time < choice.latest
             ? to_index(std::max<Seconds>(choice.on_time, -1) / length_) - (choice.on_time < 0)
             : last;
     see(largest_gain(summed + choice.whole, summed, choice.part, gains + choice.whole, first,
@@ -458,7 +519,7 @@ Bound::Found Bound::look(const Choice& choice) const {
     if (on_time < last) {
         see(largest_gain(summed + choice.whole, summed, choice.part, gains + choice.whole,
                          std::max(first, on_time + 1), last),
-            overrun_price_, 0);
+            overrun_price(), 0);
     }
     // Ends on one.
     if (choice.part > 0) {
@@ -486,32 +547,52 @@ void Bound::use(const Choice& choice, Seconds start) {
     const auto change = [&](Seconds time, double gpus) {
         const auto step = static_cast<std::size_t>(time / length_);
         const double part = static_cast<double>(time % length_) / static_cast<double>(length_);
-        slack_[step] += gpus * (1 - part);
-        slack_[step + 1] += gpus * part;
+        use_[step] += gpus * (1 - part);
+        use_[step + 1] += gpus * part;
     };
-    change(start, -choice.gpus);
+    change(start, choice.gpus);
     if (start + choice.length < horizon_) {
-        change(start + choice.length, choice.gpus);
+        change(start + choice.length, -choice.gpus);
     }
-    if (start > choice.on_time) {
-        overrun_slack_ -= choice.gpus;
+    if (snapshot_.fit == Fit::may_overrun && start > choice.on_time) {
+        slack_.back() -= choice.gpus;
+    }
+    if (is_wide(choice)) {
+        use_width(choice, start);
+    }
+}
+
+void Bound::use_width(const Choice& choice, Seconds start) {
+    const Seconds end = std::min(start + choice.length, horizon_);
+    const auto steps = static_cast<std::size_t>(steps_);
+    const double tasks = choice.gpus / choice.size;
+    for (Seconds from = start; from < end;) {
+        const auto step = static_cast<std::size_t>(from / length_);
+        const Seconds until = std::min(end, static_cast<Seconds>(step + 1) * length_);
+        slack_[steps + step] -= tasks * width(choice, step) * static_cast<double>(until - from) /
+                                static_cast<double>(length_);
+        from = until;
     }
 }
 
 double Bound::jobs_profit() {
     double profit = 0;
     double priority = -1;
+    double size = 0;
     for (const Group& group : groups_) {
-        if (group.priority != priority) {
-            priority = group.priority;
-            set_gains(priority);
-        }
         const Choice* best = nullptr;
         Found of_best;
         for (std::uint32_t i = group.first; i < group.last; ++i) {
-            const Found found = look(choices_[i]);
-            if (best == nullptr || found.profit * choices_[i].gpus > of_best.profit * best->gpus) {
-                best = &choices_[i];
+            const Choice& choice = choices_[i];
+            const double wide = is_wide(choice) ? choice.size : 0;
+            if (group.priority != priority || wide != size) {
+                priority = group.priority;
+                size = wide;
+                set_gains(priority, choice);
+            }
+            const Found found = look(choice);
+            if (best == nullptr || found.profit * choice.gpus > of_best.profit * best->gpus) {
+                best = &choice;
                 of_best = found;
             }
         }
@@ -524,41 +605,57 @@ double Bound::jobs_profit() {
 }
 
 double Bound::apps_cost() {
+    const auto steps = static_cast<std::size_t>(steps_);
+    const auto merge = static_cast<std::size_t>(merge_);
+    for (std::size_t step = 0; step < step_prices_.size(); ++step) {
+        step_prices_[step] = point_[step / merge] * shares_[step];
+        if (wide_) {
+            relief_[step] = point_[steps + step] * room_[steps + step];
+        }
+    }
     double cost = 0;
     for (Curve& curve : curves_) {
+        cost += curve.cheapest(step_prices_, relief_);
         for (std::size_t step = 0; step < step_prices_.size(); ++step) {
-            step_prices_[step] = prices_[step / static_cast<std::size_t>(merge_)] * shares_[step];
-        }
-        cost += curve.cheapest(step_prices_);
-        for (std::size_t step = 0; step < step_prices_.size(); ++step) {
-            slack_[step / static_cast<std::size_t>(merge_)] -= shares_[step] * curve.held()[step];
+            const double held = curve.held()[step];
+            slack_[step / merge] -= shares_[step] * held;
+            if (wide_) {
+                slack_[steps + step] +=
+                    room_[steps + step] * std::max(0.0, curve.demand()[step] - held);
+            }
         }
     }
     return cost;
 }
 
-/// The relaxation's value at prices_; slack_ becomes its subgradient.
+/// The relaxation's value at point_; slack_ becomes its subgradient.
 double Bound::evaluate() {
-    std::fill(slack_.begin(), slack_.end(), 0.0);
-    overrun_slack_ = std::max(0.0, overrun_room_);
-    double value = fixed_ + overrun_price_ * overrun_slack_ + jobs_profit();
-    std::partial_sum(slack_.begin(), slack_.end(), slack_.begin());
+    const auto steps = static_cast<std::size_t>(steps_);
+    slack_ = room_;
+    std::fill(use_.begin(), use_.end(), 0.0);
+    double value = fixed_ + jobs_profit();
+    double used = 0;
+    for (std::size_t step = 0; step < steps; ++step) {
+        used += use_[step];
+        slack_[step] -= used;
+    }
     value -= apps_cost();
     magnitude_ = std::abs(value);
-    for (std::size_t step = 0; step < prices_.size(); ++step) {
-        slack_[step] += capacity_[step];
-        value += prices_[step] * capacity_[step];
-        magnitude_ += prices_[step] * capacity_[step];
+    for (std::size_t i = 0; i < room_.size(); ++i) {
+        const double worth = point_[i] * room_[i];
+        value += worth;
+        magnitude_ += worth;
     }
-    work_ += 1 + choices_.size() * prices_.size() / kLooksOfWork;
+    work_ += 1 + choices_.size() * steps / kLooksOfWork;
     return value;
 }
 
 void Bound::keep(double value) {
-    if (best_prices_.empty() || value < best_value_) {
+    if (best_point_.empty() || value < best_value_) {
         best_value_ = value;
-        best_prices_ = prices_;
-        best_overrun_price_ = overrun_price_;
+        best_magnitude_ = magnitude_;
+        best_point_ = point_;
+        best_slack_ = slack_;
         stuck_ = 0;
     } else {
         ++stuck_;
@@ -569,35 +666,29 @@ void Bound::keep(double value) {
 bool Bound::move_prices(double value, double reached) {
     double norm = 0;
     double old = 0;
-    for (std::size_t step = 0; step < prices_.size(); ++step) {
-        if (prices_[step] <= 0 && slack_[step] > 0) {
-            slack_[step] = 0;
+    for (std::size_t i = 0; i < point_.size(); ++i) {
+        if ((point_[i] <= 0 && slack_[i] > 0) || (point_[i] >= highest_[i] && slack_[i] < 0)) {
+            slack_[i] = 0;
         }
-        norm += slack_[step] * slack_[step];
-        old += direction_[step] * direction_[step];
-    }
-    if (overrun_price_ <= 0 && overrun_slack_ > 0) {
-        overrun_slack_ = 0;
+        norm += slack_[i] * slack_[i];
+        old += direction_[i] * direction_[i];
     }
     if (norm <= 0) {
         return false;
     }
-    const double lean = old > 0 ? deflect_ * std::sqrt(norm / old) : 0;
+    const double lean = old > 0 ? kDeflection * std::sqrt(norm / old) : 0;
     double length = 0;
-    for (std::size_t step = 0; step < prices_.size(); ++step) {
-        direction_[step] = slack_[step] + lean * direction_[step];
-        length += direction_[step] * direction_[step];
+    for (std::size_t i = 0; i < point_.size(); ++i) {
+        direction_[i] = slack_[i] + lean * direction_[i];
+        length += direction_[i] * direction_[i];
     }
-    overrun_direction_ = overrun_slack_ + lean * overrun_direction_;
-    length += overrun_direction_ * overrun_direction_;
     if (length <= 0) {
         return false;
     }
     const double pace = pace_ * (value - reached) / length;
-    for (std::size_t step = 0; step < prices_.size(); ++step) {
-        prices_[step] = std::max(0.0, prices_[step] - pace * direction_[step]);
+    for (std::size_t i = 0; i < point_.size(); ++i) {
+        point_[i] = std::clamp(point_[i] - pace * direction_[i], 0.0, highest_[i]);
     }
-    overrun_price_ = std::max(0.0, overrun_price_ - pace * overrun_direction_);
     return true;
 }
 
@@ -610,38 +701,37 @@ void Bound::tighten(int rounds, double reached) {
         }
         value = evaluate();
         keep(value);
-        if (stuck_ >= patience_) {
+        if (stuck_ >= kPatience) {
             pace_ /= 2;
             stuck_ = 0;
-            prices_ = best_prices_;
-            overrun_price_ = best_overrun_price_;
+            point_ = best_point_;
+            slack_ = best_slack_;
             std::fill(direction_.begin(), direction_.end(), 0.0);
-            value = evaluate();
+            value = best_value_;
         }
     }
 }
 
 double Bound::value() const noexcept {
-    return best_value_ + kRounding * (std::abs(best_value_) + magnitude_);
+    return best_value_ + kRounding * (std::abs(best_value_) + best_magnitude_);
+}
+
+std::vector<double> Bound::prices() const {
+    return {best_point_.begin(), best_point_.begin() + steps_};
 }
 
 std::vector<Bound::Best> Bound::best() {
-    prices_ = best_prices_;
-    overrun_price_ = best_overrun_price_;
+    point_ = best_point_;
     std::vector<Best> best(snapshot_.jobs.size());
     std::vector<Choice> choices;
-    double priority = -1;
     for (std::size_t j = 0; j < best.size(); ++j) {
         choices.clear();
         add_choices(static_cast<int>(j), choices);
         const Job& job = snapshot_.jobs[j];
-        if (!choices.empty() && job.priority != priority) {
-            priority = job.priority;
-            set_gains(priority);
-        }
         for (const Choice& choice : choices) {
+            set_gains(job.priority, choice);
             const Found found = look(choice);
-            const double profit = found.profit * choice.gpus / job.tasks;
+            const double profit = found.profit * choice.size;
             if (profit > best[j].profit) {
                 best[j] = {found.start, choice.option, profit};
             }

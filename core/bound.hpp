@@ -12,6 +12,10 @@
  * for times to the second.  Shapes of blocks, nodes, CPUs, memory and limits are left out, and so
  * is what the applications' own jobs take beside their holds: all of it can only lower a plan.
  *
+ * On small clusters a second price in each step is for width (a cover inequality, lifted: Balas
+ * 1975): of what the applications leave, c GPUs, one job of more than c/2 GPUs can run at a time,
+ * and one of more than c only where they fall short by the rest.
+ *
  * The prices order a queue (Möhring, Schulz, Stork & Uetz 2003): see Best.
  *
  * Cost of a round: O(groups × steps), vectorised; jobs with equal GPU value, length and window are
@@ -22,6 +26,7 @@
 #include "curve.hpp"
 #include "model.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -40,7 +45,7 @@ public:
 
     /// The prices of value(): what a GPU is worth for each step.  With more than kMostPrices
     /// steps, several share a price and the list is shorter.
-    [[nodiscard]] const std::vector<double>& prices() const noexcept { return best_prices_; }
+    [[nodiscard]] std::vector<double> prices() const;
 
     /// What a job does at the prices of value().
     struct Best {
@@ -60,6 +65,8 @@ private:
     /// One way to run a job, ready to be looked at.
     struct Choice {
         double gpus = 0;     ///< of all jobs and tasks of the group
+        double size = 0;     ///< GPUs of one task …
+        double least = 0;    ///< … and the fewest that it may have
         Seconds from = 0;    ///< first start
         Seconds latest = 0;  ///< last start
         Seconds on_time = 0; ///< last start that ends inside the horizon
@@ -93,50 +100,67 @@ private:
     void merge_groups();
     void add_apps();
     [[nodiscard]] bool loses_nothing(const App& app) const;
+    [[nodiscard]] std::vector<double> missing(int app, bool& alone) const;
+    void set_widths();
     void first_prices();
 
     [[nodiscard]] double evaluate();
     [[nodiscard]] double jobs_profit();
     [[nodiscard]] double apps_cost();
-    void set_gains(double priority);
+    void set_gains(double priority, const Choice& choice);
+    [[nodiscard]] bool is_wide(const Choice& choice) const noexcept {
+        return choice.least > width_matters_;
+    }
+    [[nodiscard]] double scale(std::size_t step) const noexcept {
+        return std::max(1.0, left_[step]);
+    }
+    [[nodiscard]] double width(const Choice& choice, std::size_t step) const noexcept;
     [[nodiscard]] Found look(const Choice& choice) const;
     void look_at(const Choice& choice, Seconds start, Found& found) const;
     void use(const Choice& choice, Seconds start);
+    void use_width(const Choice& choice, Seconds start);
     bool move_prices(double value, double reached);
     void keep(double value);
     [[nodiscard]] double gain_up_to(Seconds time) const noexcept;
+    [[nodiscard]] double overrun_price() const noexcept { return point_.back(); }
 
     const Snapshot& snapshot_;
-    int merge_ = 1;            ///< steps that share a price
-    int steps_ = 0;            ///< price steps
-    Seconds length_ = 0;       ///< of a price step
-    Seconds horizon_ = 0;      ///< end of the last price step
-    double fixed_ = 0;         ///< rewards of what runs
-    double overrun_room_ = -1; ///< GPUs that may be held past the horizon; -1: no rule
-    double overrun_price_ = 0;
-    double best_overrun_price_ = 0;
-    std::vector<double> weights_;  ///< by price step
-    std::vector<double> capacity_; ///< by price step: GPUs, averaged over the step
-    std::vector<double> prices_;
-    std::vector<double> best_prices_;
-    double best_value_ = 0;
+    int merge_ = 1;                   ///< steps that share a price
+    int steps_ = 0;                   ///< price steps
+    Seconds length_ = 0;              ///< of a price step
+    Seconds horizon_ = 0;             ///< end of the last price step
+    double fixed_ = 0;                ///< rewards of what runs
+    double width_matters_ = 0;        ///< jobs of more GPUs are wide in some step
     double magnitude_ = 0;            ///< of the terms that make up the value
+    std::vector<double> weights_;     ///< by price step: value of a GPU of priority 1
+    std::vector<int> whole_capacity_; ///< by price step: GPUs at the best moment of it
+    std::vector<double> left_;        ///< by price step: of those, what demand leaves
     std::vector<ClassSize> sizes_;    ///< by class
     std::vector<double> shares_;      ///< by step: of a price step's price
-    std::vector<double> step_prices_; ///< scratch: by step
     std::vector<Group> groups_;       ///< by priority
     std::vector<Choice> choices_;
     std::vector<Curve> curves_;
-    std::vector<double> slack_;     ///< by price step: capacity less use, at the prices looked at
+
+    // What has a price: GPUs in each price step, where it matters their width in each, and GPUs
+    // held past the horizon.
+    bool wide_ = false;
+    std::vector<double> room_;      ///< how much of it there is
+    std::vector<double> highest_;   ///< the highest price that makes sense
+    std::vector<double> point_;     ///< the prices looked at
+    std::vector<double> slack_;     ///< what they leave over: the subgradient
     std::vector<double> direction_; ///< of the last move
-    double overrun_slack_ = 0;
-    double overrun_direction_ = 0;
+    std::vector<double> best_point_;
+    std::vector<double> best_slack_;
+    double best_value_ = 0;
+    double best_magnitude_ = 0;
     double pace_ = 1;
-    double deflect_ = 0.7;
-    int patience_ = 4;
     int stuck_ = 0;
-    std::vector<double> gains_;  ///< scratch: priority × weight less price, by price step
-    std::vector<double> summed_; ///< scratch: sums of gains_
+
+    std::vector<double> use_;         ///< scratch: changes of use, by price step
+    std::vector<double> step_prices_; ///< scratch: by step
+    std::vector<double> relief_;      ///< scratch: by step
+    std::vector<double> gains_;       ///< scratch: priority × weight less prices, by price step
+    std::vector<double> summed_;      ///< scratch: sums of gains_
     std::uint64_t work_ = 0;
 };
 

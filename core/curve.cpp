@@ -5,17 +5,17 @@
 
 namespace foresight {
 
-double Curve::cheapest(const std::vector<double>& prices) {
+double Curve::cheapest(const std::vector<double>& prices, const std::vector<double>& relief) {
     held_.resize(demand_.size());
     for (std::size_t i = 0; i < held_.size(); ++i) {
-        held_[i] = prices[i] < penalty_ ? demand_[i] : 0.0;
+        held_[i] = prices[i] < penalty(i, relief) ? demand_[i] : 0.0;
     }
     if (!moves_freely()) {
-        follow_cap(prices);
+        follow_cap(prices, relief);
     }
     double cost = 0;
     for (std::size_t i = 0; i < held_.size(); ++i) {
-        cost += prices[i] * held_[i] + penalty_ * std::max(0.0, demand_[i] - held_[i]);
+        cost += prices[i] * held_[i] + penalty(i, relief) * std::max(0.0, demand_[i] - held_[i]);
     }
     return cost;
 }
@@ -35,7 +35,7 @@ bool Curve::moves_freely() const noexcept {
     return true;
 }
 
-void Curve::follow_cap(const std::vector<double>& prices) {
+void Curve::follow_cap(const std::vector<double>& prices, const std::vector<double>& relief) {
     bends_.clear();
     least_.clear();
     slope_ = 0;
@@ -46,7 +46,7 @@ void Curve::follow_cap(const std::vector<double>& prices) {
         if (i > 0 || before_ >= 0) {
             spread();
         }
-        add_step(prices[i], demand_[i]);
+        add_step(prices[i], penalty(i, relief), demand_[i]);
         least = lowest();
         least_.push_back(least);
     }
@@ -106,9 +106,9 @@ void Curve::spread() {
     }
 }
 
-void Curve::add_step(double price, double demand) {
-    slope_ += price - penalty_;
-    const Bend bend{std::clamp(demand, low_, high_), penalty_};
+void Curve::add_step(double price, double penalty, double demand) {
+    slope_ += price - penalty;
+    const Bend bend{std::clamp(demand, low_, high_), penalty};
     const auto after = std::upper_bound(bends_.begin(), bends_.end(), bend.at,
                                         [](double at, const Bend& other) { return at < other.at; });
     bends_.insert(after, bend);

@@ -12,6 +12,7 @@
 
 #include "model.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace foresight {
@@ -29,8 +30,10 @@ public:
     }
     void start_at(double held) { before_ = held; }
 
-    /// The least cost at these prices, one a step; held() is then a curve that costs it.
-    [[nodiscard]] double cheapest(const std::vector<double>& prices);
+    /// The least cost at these prices, one a step, where each GPU missing costs so much less;
+    /// held() is then a curve that costs it.
+    [[nodiscard]] double cheapest(const std::vector<double>& prices,
+                                  const std::vector<double>& relief);
     [[nodiscard]] const std::vector<double>& held() const noexcept { return held_; }
     [[nodiscard]] const std::vector<double>& demand() const noexcept { return demand_; }
     [[nodiscard]] double penalty() const noexcept { return penalty_; }
@@ -41,11 +44,14 @@ private:
         double rise = 0; ///< of the slope
     };
 
+    [[nodiscard]] double penalty(std::size_t step, const std::vector<double>& relief) const {
+        return std::max(0.0, penalty_ - relief[step]);
+    }
     [[nodiscard]] bool moves_freely() const noexcept;
-    void follow_cap(const std::vector<double>& prices);
+    void follow_cap(const std::vector<double>& prices, const std::vector<double>& relief);
     [[nodiscard]] double lowest() const noexcept;
     void spread();
-    void add_step(double price, double demand);
+    void add_step(double price, double penalty, double demand);
 
     std::vector<double> demand_;
     double penalty_ = 0;

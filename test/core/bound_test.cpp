@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bound.hpp"
+#include "curve.hpp"
+#include "instance.hpp"
+#include "planner.hpp"
+#include "value.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace foresight;
+
+namespace {
+
+/// The best objective of a tiny snapshot with block any, by trying every start of every job and
+/// every curve of the application.
+class Slow {
+public:
+    explicit Slow(const Snapshot& snapshot)
+        : snapshot_(snapshot), weights_(snapshot),
+          used_(static_cast<std::size_t>(snapshot.horizon()), 0) {
+        for (const Node& node : snapshot.nodes) {
+            gpus_ += node.gpus;
+        }
+        for (const Running& job : snapshot.running) {
+            occupy(0, job.end, count_gpus(job.shares));
+            fixed_ += reward(weights_, job.priority, count_gpus(job.shares), 0, job.end);
+            late_ += job.end > snapshot.horizon() ? count_gpus(job.shares) : 0;
+        }
+        room_ = gpus_;
+        for (const App& app : snapshot.apps) {
+            room_ -= *std::max_element(app.demand.begin(), app.demand.end());
+        }
+    }
+
+    double best() {
+        best_ = -1e300;
+        job(0, 0, fixed_, 0);
+        return best_;
+    }
+
+private:
+    void occupy(Seconds from, Seconds until, int gpus) {
+        for (Seconds at = from; at < std::min(until, snapshot_.horizon()); ++at) {
+            used_[static_cast<std::size_t>(at)] += gpus;
+        }
+    }
+
+    void job(std::size_t index, int task, double value, int late) {
+        if (index == snapshot_.jobs.size()) {
+            best_ = std::max(best_, value - shortfall());
+            return;
+        }
+        const Job& job_ = snapshot_.jobs[index];
+        if (task == job_.tasks) {
+            job(index + 1, 0, value, late);
+            return;
+        }
+        job(index, task + 1, value, late);
+        for (const Option& option : job_.options) {
+            const int gpus = option.request.gpus();
+            for (Seconds start = std::max(snapshot_.now, job_.submit); start < snapshot_.horizon();
+                 ++start) {
+                const Seconds end = start + option.duration;
+                const bool over = end > snapshot_.horizon();
+                if (over && (snapshot_.fit == Fit::within_horizon || late_ + late + gpus > room_)) {
+                    break;
+                }
+                occupy(start, end, gpus);
+                if (*std::max_element(used_.begin(), used_.end()) <= gpus_) {
+                    job(index, task + 1, value + reward(weights_, job_.priority, gpus, start, end),
+                        late + (over ? gpus : 0));
+                }
+                occupy(start, end, -gpus);
+            }
+        }
+    }
+
+    /// The least penalty with what the jobs leave.
+    double shortfall() const {
+        if (snapshot_.apps.empty()) {
+            return 0;
+        }
+        const App& app = snapshot_.apps[0];
+        std::vector<double> cost(static_cast<std::size_t>(gpus_) + 1, 0.0);
+        const int before = app.held ? count_gpus(*app.held) : -1;
+        for (int step = 0; step < snapshot_.steps; ++step) {
+            int most = gpus_;
+            for (Seconds at = std::max(snapshot_.now, step * snapshot_.step);
+                 at < (step + 1) * snapshot_.step; ++at) {
+                most = std::min(most, gpus_ - used_[static_cast<std::size_t>(at)]);
+            }
+            std::vector<double> next(cost.size(), 1e300);
+            for (int held = 0; held <= most; ++held) {
+                for (int last = 0; last <= gpus_; ++last) {
+                    const bool first = step == 0;
+                    if (first && before >= 0 && last != before) {
+                        continue;
+                    }
+                    if ((!first || before >= 0) && std::abs(held - last) > app.max_swap) {
+                        continue;
+                    }
+                    auto& entry = next[static_cast<std::size_t>(held)];
+                    entry = std::min(entry, cost[static_cast<std::size_t>(last)]);
+                }
+            }
+            for (int held = 0; held <= gpus_; ++held) {
+                next[static_cast<std::size_t>(held)] +=
+                    app.priority * snapshot_.value.shortfall_weight *
+                    std::max(0, app.demand[static_cast<std::size_t>(step)] - held);
+            }
+            cost = next;
+        }
+        return *std::min_element(cost.begin(), cost.end());
+    }
+
+    const Snapshot& snapshot_;
+    Weights weights_;
+    std::vector<int> used_; ///< by second
+    int gpus_ = 0;
+    double fixed_ = 0;
+    int late_ = 0;
+    int room_ = 0;
+    double best_ = 0;
+};
+
+Snapshot tiny(test::Draw& draw) {
+    Snapshot snapshot = test::grid(1, draw.number(1, 4), draw.number(1, 4), draw.number(1, 3));
+    const int gpus = snapshot.nodes[0].gpus;
+    const int horizon = static_cast<int>(snapshot.horizon());
+    snapshot.block = Block::any;
+    snapshot.now = draw.chance(30) ? draw.number(0, static_cast<int>(snapshot.step) - 1) : 0;
+    snapshot.fit = draw.chance(40) ? Fit::may_overrun : Fit::within_horizon;
+    snapshot.value.decay_end = draw.number(0, 3) * 0.5;
+    snapshot.value.shortfall_weight = draw.number(0, 8);
+    int free = gpus;
+    if (draw.chance(40)) {
+        const int taken = draw.number(1, gpus);
+        snapshot.running.push_back({"r",
+                                    "",
+                                    1.5,
+                                    -1,
+                                    0,
+                                    draw.number(1, horizon + 2),
+                                    {{0, lowest_gpus(taken), 0, 0}},
+                                    {}});
+        free -= taken;
+    }
+    const int jobs = draw.number(0, 3);
+    for (int i = 0; i < jobs; ++i) {
+        Job job = test::job("j" + std::to_string(i), draw.number(1, gpus), draw.number(1, horizon),
+                            draw.number(0, 4));
+        job.submit = draw.chance(40) ? draw.number(0, horizon) : 0;
+        job.tasks = draw.chance(20) ? 2 : 1;
+        if (draw.chance(20)) {
+            job.options.push_back(job.options[0]);
+            job.options[1].duration = draw.number(1, horizon);
+            job.options[1].request.chunks = draw.number(1, gpus);
+        }
+        snapshot.jobs.push_back(std::move(job));
+    }
+    if (draw.chance(60)) {
+        App app{"a", static_cast<double>(draw.number(0, 2)), {}, kUnlimited, {}, -1, {}};
+        for (int step = 0; step < snapshot.steps; ++step) {
+            app.demand.push_back(draw.number(0, gpus + 1));
+        }
+        if (draw.chance(60)) {
+            app.max_swap = draw.number(0, 2);
+        }
+        if (free > 0 && draw.chance(40)) {
+            // From the top: what runs is at the bottom.
+            app.held = GpuSet{{0, lowest_gpus(gpus) & ~lowest_gpus(gpus - draw.number(1, free))}};
+        }
+        snapshot.apps.push_back(std::move(app));
+    }
+    return snapshot;
+}
+
+/// Some of the snapshots have no legal plan at all: held GPUs that may not be let go.
+void never_below_the_best_plan() {
+    test::Draw draw(test_seed());
+    int near = 0;
+    int solved = 0;
+    for (int round = 0; round < 1500; ++round) {
+        const Snapshot snapshot = tiny(draw);
+        REQUIRE(check(snapshot).empty());
+        const double best = Slow(snapshot).best();
+        for (const int rounds : {0, 3, 60}) {
+            Bound bound(snapshot);
+            bound.tighten(rounds, std::max(best, -1e6));
+            if (bound.value() < best - 1e-9) {
+                FAIL("round %d: after %d rounds %.17g is below %.17g", round, rounds, bound.value(),
+                     best);
+            }
+            if (rounds == 60 && best > 0) {
+                ++solved;
+                near += bound.value() <= best * 1.1;
+            }
+        }
+    }
+    CHECK(solved > 300);
+    CHECK(near * 2 > solved); // a bound that says nothing would pass the rest
+}
+
+/// Plans with every rule of the model, by all policies.
+void never_below_a_plan() {
+    test::Draw draw(test_seed());
+    for (int round = 0; round < 400; ++round) {
+        test::Kinds kinds{.limits_of_nodes = round % 2 == 0, .limits_of_jobs = round % 3 == 0};
+        kinds.fit = round % 5 == 0 ? Fit::may_overrun : Fit::within_horizon;
+        kinds.block = round % 7 == 0 ? Block::contiguous : Block::any;
+        const Snapshot snapshot = test::random_snapshot(draw, kinds);
+        for (const char* policy : {"foresight", "fifo", "easy"}) {
+            const Plan plan = make_plan(snapshot, {*find_policy(policy), 500, nullptr});
+            REQUIRE(plan.bound.has_value());
+            if (*plan.bound < plan.metrics.objective) {
+                FAIL("round %d, %s: %.17g is below %.17g", round, policy, *plan.bound,
+                     plan.metrics.objective);
+            }
+        }
+    }
+}
+
+void more_rounds_never_loosen() {
+    test::Draw draw(test_seed());
+    for (int round = 0; round < 100; ++round) {
+        const Snapshot snapshot = test::random_snapshot(draw, {});
+        Bound bound(snapshot);
+        for (int i = 0; i < 5; ++i) {
+            const double before = bound.value();
+            bound.tighten(10, 0);
+            CHECK(bound.value() <= before + 1e-6 * (1 + std::abs(before))); // rounding
+        }
+    }
+}
+
+/// The cheapest curve under a cap against trying every one.
+void curves_are_the_cheapest() {
+    test::Draw draw(test_seed());
+    for (int round = 0; round < 2000; ++round) {
+        const int steps = draw.number(1, 6);
+        const int most = 5;
+        std::vector<double> demand;
+        std::vector<double> prices;
+        const std::vector<double> relief(static_cast<std::size_t>(steps), 0.0);
+        for (int i = 0; i < steps; ++i) {
+            demand.push_back(draw.number(0, most));
+            prices.push_back(draw.number(0, 6) * 0.5);
+        }
+        const double penalty = draw.number(0, 4);
+        const int up = draw.number(0, 3);
+        const int down = draw.number(0, 3);
+        const int before = draw.chance(50) ? draw.number(0, most) : -1;
+        Curve curve(demand, penalty);
+        curve.cap(up, down);
+        if (before >= 0) {
+            curve.start_at(before);
+        }
+        const int high = most + 3 * steps;
+        std::vector<double> cost(static_cast<std::size_t>(high) + 1, 0.0);
+        for (int i = 0; i < steps; ++i) {
+            std::vector<double> next(cost.size(), 1e300);
+            for (int held = 0; held <= high; ++held) {
+                for (int last = 0; last <= high; ++last) {
+                    const bool free = i == 0 && before < 0;
+                    const bool legal = (i > 0 || before < 0 || last == before) &&
+                                       (free || (held <= last + up && held >= last - down));
+                    auto& entry = next[static_cast<std::size_t>(held)];
+                    entry = legal ? std::min(entry, cost[static_cast<std::size_t>(last)]) : entry;
+                }
+                next[static_cast<std::size_t>(held)] +=
+                    prices[static_cast<std::size_t>(i)] * held +
+                    penalty * std::max(0.0, demand[static_cast<std::size_t>(i)] - held);
+            }
+            cost = next;
+        }
+        const double best = *std::min_element(cost.begin(), cost.end());
+        const double found = curve.cheapest(prices, relief);
+        if (std::abs(found - best) > 1e-9) {
+            FAIL("round %d: %g instead of %g", round, found, best);
+        }
+    }
+}
+
+/// Two equal jobs that exclude each other: the second has to wait, and prices say so.
+void best_starts_follow_the_prices() {
+    Snapshot snapshot = test::grid(1, 4, 4);
+    snapshot.value.decay_end = 0.5;
+    snapshot.jobs = {test::job("a", 4, 20, 4), test::job("b", 4, 20, 1)};
+    Bound bound(snapshot);
+    bound.tighten(200, 0);
+    const std::vector<Bound::Best> best = bound.best();
+    REQUIRE(best.size() == 2);
+    CHECK_INT(best[0].start, 0);
+    CHECK(best[0].profit > 0);
+    CHECK(bound.prices().size() == 4);
+    CHECK(bound.prices()[0] > bound.prices()[3]);
+}
+
+void odd_snapshots_have_a_bound() {
+    Snapshot empty = test::grid(1, 1, 1);
+    empty.nodes.clear();
+    empty.classes = {{}};
+    CHECK_NEAR(Bound(empty).value(), 0, 1e-9);
+    Snapshot endless = test::grid(1, 2, 3);
+    endless.fit = Fit::may_overrun;
+    endless.running.push_back({"r", "", 1, -1, 0, kNever, {{0, 1, 0, 0}}, {}});
+    endless.jobs = {test::job("never", 1, kNever), test::job("wide", 1000, 10)};
+    endless.apps = {{"a", 1, {9, 9, 9}, 0, GpuSet{{0, 2}}, -1, {}}};
+    Bound bound(endless);
+    bound.tighten(100, 0);
+    CHECK(std::isfinite(bound.value()));
+    Snapshot fine = test::grid(1, 2, 100'000, 1); // more steps than prices
+    fine.jobs = {test::job("a", 2, 60'000), test::job("b", 1, 60'000)};
+    Bound many(fine);
+    many.tighten(20, 120'000);
+    CHECK(many.value() >= 120'000);
+    CHECK(many.value() < 181'000);
+}
+
+} // namespace
+
+TEST_SUITE("bound", {"never below the best plan", never_below_the_best_plan},
+           {"never below a plan", never_below_a_plan},
+           {"more rounds never loosen", more_rounds_never_loosen},
+           {"curves are the cheapest", curves_are_the_cheapest},
+           {"best starts follow the prices", best_starts_follow_the_prices},
+           {"odd snapshots have a bound", odd_snapshots_have_a_bound})
