@@ -2,7 +2,6 @@
 #include "bound.hpp"
 
 #include "block.hpp"
-
 #include "value.hpp"
 
 #include <algorithm>
@@ -11,14 +10,6 @@
 #include <cstring>
 #include <numeric>
 #include <tuple>
-
-// Two builds of the hot loop, chosen by the processor at load time: the same numbers, since AVX2
-// alone fuses nothing.  Sanitizers do not go with the choice.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FORESIGHT_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define FORESIGHT_WIDE
-#endif
 
 namespace foresight {
 
