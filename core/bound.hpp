@@ -153,7 +153,7 @@ private:
     std::vector<double> best_slack_;
     double best_value_ = 0;
     double best_magnitude_ = 0;
-    double pace_ = 1;
+    double pace_ = 0.5;
     int stuck_ = 0;
 
     std::vector<double> use_;         ///< scratch: changes of use, by price step

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -100,6 +101,8 @@ MipAnswer solve(const Mip& mip, double less_than, double seconds) {
     Cbc_setParameter(model.get(), "cutoff", std::to_string(less_than).c_str());
     Cbc_setParameter(model.get(), "ratioGap", "0");
     Cbc_setParameter(model.get(), "allowableGap", "0");
+    const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(seconds));
     Cbc_solve(model.get());
     MipAnswer answer;
     const double* values = Cbc_bestSolution(model.get());
@@ -107,11 +110,15 @@ MipAnswer solve(const Mip& mip, double less_than, double seconds) {
     if (found) {
         answer.values.assign(values, values + mip.columns.size());
     }
-    const bool none = Cbc_isProvenInfeasible(model.get()) != 0;
-    answer.proved = none || Cbc_isProvenOptimal(model.get()) != 0;
-    answer.bound = none            ? less_than
-                   : answer.proved ? (found ? Cbc_getObjValue(model.get()) : less_than)
-                                   : Cbc_getBestPossibleObjValue(model.get());
+    // Out of time, CBC has called programs infeasible that it had not finished, and its "best
+    // possible" value was no bound: only what ended in time counts.
+    const bool in_time = Clock::now() < until && Cbc_isSecondsLimitReached(model.get()) == 0 &&
+                         Cbc_isAbandoned(model.get()) == 0 && Cbc_status(model.get()) == 0;
+    answer.proved = in_time && (Cbc_isProvenInfeasible(model.get()) != 0 ||
+                                Cbc_isProvenOptimal(model.get()) != 0);
+    answer.bound = !answer.proved ? -std::numeric_limits<double>::infinity()
+                   : found        ? Cbc_getObjValue(model.get())
+                                  : less_than;
     return answer;
 }
 
