@@ -9,16 +9,21 @@ namespace foresight {
 
 namespace {
 
+/// So many jobs get the whole chain of causes; those behind them the first one.
+constexpr std::size_t kMostChains = 2000;
+
 class Explainer {
 public:
     Explainer(const Snapshot& snapshot, Decoder& decoder, const Plan& plan)
-        : snapshot_(snapshot), decoder_(decoder), plan_(plan), running_(snapshot),
-          limits_(running_) {
+        : snapshot_(snapshot), decoder_(decoder), plan_(plan), running_(snapshot) {
+        if (!snapshot.limits.empty()) {
+            limits_.emplace(running_);
+            for (const Placement& place : plan.placements) {
+                limits_->take_limits(job_of(place), place.start, place.end);
+            }
+        }
         if (decoder.base().gaps() != nullptr) {
             running_.index_gaps(block_sizes(snapshot), snapshot.block);
-        }
-        for (const Placement& place : plan.placements) {
-            limits_.take_limits(job_of(place), place.start, place.end);
         }
     }
 
@@ -67,39 +72,74 @@ private:
         for (const LimitUse& use : job.limits) {
             Job one;
             one.limits.push_back(use);
-            const Seconds until = limits_.limits_allow(one, first, option.duration);
+            const Seconds until = limits_->limits_allow(one, first, option.duration);
             if (until > first) {
-                found.push_back({.kind = ReasonKind::limit, .until = until, .limit = use.limit});
+                found.push_back({.kind = ReasonKind::limit,
+                                 .until = until,
+                                 .limit = use.limit,
+                                 .job = user_of(use.limit, until)});
             }
         }
     }
 
-    /// The job without its limits, so that nodes alone decide.
+    /// The first moment in [from, latest] for the job without its limits, so that nodes alone
+    /// decide; kNever when there is none.  Beyond the first jobs only `from` itself is looked at.
+    Seconds earliest(const Profile& profile, const Option& option, Seconds from, Seconds latest) {
+        latest = explained_ <= kMostChains ? latest : std::min(latest, from);
+        const auto place = decoder_.placer().earliest(profile, bare_, option, from, latest);
+        return place ? place->start : kNever;
+    }
     bool fits(const Profile& profile, const Option& option, Seconds at) {
         return decoder_.placer().earliest(profile, bare_, option, at, at).has_value();
     }
 
+    /// The chain: until when what runs is in the way, then what is held, then what comes first.
     void add_resources(const Job& job, const Option& option, Seconds first, Seconds start,
                        std::vector<Reason>& found) {
-        if (!fits(running_, option, first)) {
-            found.push_back(what_runs(option, first, start));
-        } else if (!fits(decoder_.base(), option, first)) {
-            found.push_back(
-                {.kind = ReasonKind::realtime, .until = start, .app = app_in_the_way(job, option)});
-        } else if (found.empty() || start >= kNever) {
+        ++explained_;
+        const Seconds horizon = snapshot_.fit == Fit::within_horizon
+                                    ? snapshot_.horizon() - option.duration
+                                    : snapshot_.horizon() - 1;
+        const Seconds latest = std::min(start, horizon);
+        const Seconds beside_running = earliest(running_, option, first, latest);
+        if (beside_running > first) {
+            found.push_back(what_runs(option, first, std::min(beside_running, start)));
+            if (beside_running >= start) {
+                return;
+            }
+        }
+        const Seconds beside_held = earliest(decoder_.base(), option, beside_running, latest);
+        if (beside_held > beside_running) {
+            found.push_back({.kind = ReasonKind::realtime,
+                             .until = std::min(beside_held, start),
+                             .app = app_in_the_way(job, option, beside_running)});
+        }
+        const Seconds others = std::max(beside_held, last_until(found));
+        if (beside_held < start && (others < start || start >= kNever)) {
             // It fits beside what runs and what is held: others of the plan come first.
-            found.push_back(
-                {.kind = ReasonKind::behind, .until = start, .job = job_ahead(option, first)});
+            found.push_back({.kind = ReasonKind::behind,
+                             .until = start,
+                             .job = job_ahead(option, beside_held)});
         }
     }
 
-    /// It does not fit beside what runs: which resource is it?
-    Reason what_runs(const Option& option, Seconds first, Seconds start) {
-        Reason reason{.kind = ReasonKind::gpus, .until = start};
+    /// When the last of the limits and other causes ends.
+    static Seconds last_until(const std::vector<Reason>& found) noexcept {
+        Seconds last = 0;
+        for (const Reason& reason : found) {
+            last = std::max(last, reason.until);
+        }
+        return last;
+    }
+
+    /// It does not fit beside what runs until then: which resource is it, and whose?
+    Reason what_runs(const Option& option, Seconds first, Seconds until) {
+        Reason reason{.kind = ReasonKind::gpus, .until = until};
         if (closed(option, first)) {
             reason.kind = ReasonKind::closed;
             return reason;
         }
+        reason.job = last_to_end(option, until);
         Option relaxed = option;
         relaxed.request.chunk.cpus = 0;
         relaxed.request.per_node.cpus = 0;
@@ -119,7 +159,6 @@ private:
         } else if (option.request.gpus() == 0) {
             reason.kind = ReasonKind::cpus;
         }
-        reason.job = last_to_end(option, start);
         return reason;
     }
 
@@ -186,20 +225,63 @@ private:
         return after == ends.begin() ? std::string() : std::prev(after)->second->id;
     }
 
-    [[nodiscard]] int app_in_the_way(const Job& job, const Option& option) const {
-        const std::vector<int>& nodes =
-            snapshot_.classes[static_cast<std::size_t>(option.node_class)].nodes;
-        for (std::size_t app = 0; app < plan_.holds.size(); ++app) {
-            for (const GpuSet& step : plan_.holds[app].steps) {
-                for (const auto& [node, gpus] : step) {
-                    if (static_cast<int>(app) != job.app &&
-                        std::binary_search(nodes.begin(), nodes.end(), node)) {
-                        return static_cast<int>(app);
+    /// The application that holds most of the class's GPUs while the job would run.
+    [[nodiscard]] int app_in_the_way(const Job& job, const Option& option, Seconds at) {
+        const std::vector<std::vector<int>>& held = held_on(option.node_class);
+        const auto steps = static_cast<Seconds>(snapshot_.steps);
+        const Seconds from = std::min(at / snapshot_.step, steps);
+        const Seconds until = std::min((at + option.duration - 1) / snapshot_.step + 1, steps);
+        int chosen = -1;
+        int most = 0;
+        for (std::size_t app = 0; app < held.size(); ++app) {
+            for (Seconds step = from; step < until && static_cast<int>(app) != job.app; ++step) {
+                if (const int gpus = held[app][static_cast<std::size_t>(step)]; gpus > most) {
+                    chosen = static_cast<int>(app);
+                    most = gpus;
+                }
+            }
+        }
+        return chosen;
+    }
+
+    /// By application and step: GPUs held on nodes of the class.
+    const std::vector<std::vector<int>>& held_on(int node_class) {
+        const auto [entry, fresh] = held_.try_emplace(node_class);
+        if (fresh) {
+            const std::vector<int>& nodes =
+                snapshot_.classes[static_cast<std::size_t>(node_class)].nodes;
+            for (const Hold& hold : plan_.holds) {
+                std::vector<int>& counts = entry->second.emplace_back(snapshot_.steps, 0);
+                for (std::size_t step = 0; step < hold.steps.size(); ++step) {
+                    for (const auto& [node, gpus] : hold.steps[step]) {
+                        counts[step] += std::binary_search(nodes.begin(), nodes.end(), node)
+                                            ? count_gpus(gpus)
+                                            : 0;
                     }
                 }
             }
         }
-        return -1;
+        return entry->second;
+    }
+
+    /// The job that ends when the limit has room again.
+    [[nodiscard]] std::string user_of(int limit, Seconds until) {
+        if (users_.empty()) {
+            const auto add = [&](const std::string& id, const std::vector<LimitUse>& uses,
+                                 Seconds end) {
+                for (const LimitUse& use : uses) {
+                    users_.try_emplace({use.limit, end}, &id);
+                }
+            };
+            for (const Running& job : snapshot_.running) {
+                add(job.id, job.limits, job.end);
+            }
+            for (const Placement& place : plan_.placements) {
+                add(job_of(place).id, job_of(place).limits, place.end);
+            }
+        }
+        const auto user = users_.find({limit, until});
+        return user == users_.end() ? std::string() : *user->second;
     }
 
     /// The first job of the plan whose place overlaps the moment on one of the class's nodes.
@@ -223,7 +305,10 @@ private:
     Decoder& decoder_;
     const Plan& plan_;
     Profile running_;
-    Profile limits_; ///< as running_, with the plan's use of the limits
+    std::optional<Profile> limits_; ///< as running_, with the plan's use of the limits
+    std::map<std::pair<int, Seconds>, const std::string*> users_; ///< by limit and end
+    std::map<int, std::vector<std::vector<int>>> held_;           ///< by class
+    std::size_t explained_ = 0;
     std::map<std::pair<int, Seconds>, int> free_;                         ///< by class and moment
     std::map<int, std::vector<std::pair<Seconds, const Running*>>> ends_; ///< by class, sorted
     Job bare_;                                                            ///< no limits

@@ -2,10 +2,11 @@
 /*
  * Explain: all that keeps a job from starting now, found by asking what would have to go.
  *
- * The job is tried at its first possible moment against pictures of that moment: an empty cluster,
- * what runs, what applications hold besides.  The first picture in which it does not fit says why;
- * where it fits in all of them, jobs of the plan come first.
- * Cost: two or three searches at one moment for a job that waits.
+ * The job is tried against pictures of what is ahead: an empty cluster, what runs, what
+ * applications hold besides.  Each picture says from when on it would fit, and so until when that
+ * is in its way and whose it is; what is left up to its start is due to jobs that the plan puts
+ * first.  In a long queue only the first jobs get the whole chain, the others its first link.
+ * Cost: two or three searches for a job that waits.
  */
 #pragma once
 

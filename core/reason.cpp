@@ -74,6 +74,23 @@ const char* name_of(ReasonKind kind) noexcept {
     return "unknown";
 }
 
+const char* resource_of(ReasonKind kind) noexcept {
+    switch (kind) {
+    case ReasonKind::gpus:
+    case ReasonKind::block:
+    case ReasonKind::realtime:
+        return "gpus";
+    case ReasonKind::cpus:
+        return "cpus";
+    case ReasonKind::memory:
+        return "memory";
+    case ReasonKind::limit:
+        return "limit";
+    default:
+        return nullptr;
+    }
+}
+
 std::string describe(const Reason& reason, const Snapshot& snapshot) {
     switch (reason.kind) {
     case ReasonKind::gpus:
@@ -81,7 +98,9 @@ std::string describe(const Reason& reason, const Snapshot& snapshot) {
     case ReasonKind::cpus:
         return waits_for("CPUs", reason);
     case ReasonKind::memory:
-        return "GPUs are free, but the memory of their nodes is not.";
+        return reason.job.empty()
+                   ? "Too little memory is free."
+                   : "Too little memory is free before job " + reason.job + " ends.";
     case ReasonKind::block:
         return "Enough GPUs are free, but not together in a legal block.";
     case ReasonKind::realtime:
@@ -89,7 +108,8 @@ std::string describe(const Reason& reason, const Snapshot& snapshot) {
     case ReasonKind::closed:
         return "A reservation or maintenance is in the way of its time limit.";
     case ReasonKind::limit:
-        return "The limit " + limit_name(reason, snapshot) + " is full.";
+        return "The limit " + limit_name(reason, snapshot) + " is full" +
+               (reason.job.empty() ? "." : " before job " + reason.job + " ends.");
     case ReasonKind::begin:
         return "Its begin time is not reached.";
     case ReasonKind::behind:

@@ -41,6 +41,9 @@ struct Reason {
 /// A stable name, for JSON: "gpus", "beyond-horizon".
 [[nodiscard]] const char* name_of(ReasonKind kind) noexcept;
 
+/// The resource that is short: "gpus", "cpus", "memory", "limit", or null where none is.
+[[nodiscard]] const char* resource_of(ReasonKind kind) noexcept;
+
 /// One sentence for a person, without times (they are the caller's to format).
 [[nodiscard]] std::string describe(const Reason& reason, const Snapshot& snapshot);
 

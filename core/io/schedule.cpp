@@ -156,6 +156,9 @@ Json reason_json(const Reason& reason, const Snapshot& snapshot, const char* unt
                  Seconds origin) {
     Json item = json_map();
     put(item, "kind", json_text(name_of(reason.kind)));
+    if (const char* resource = resource_of(reason.kind); resource != nullptr) {
+        put(item, "resource", json_text(resource));
+    }
     if (reason.until < kNever) {
         put(item, until_key, json_whole(origin + reason.until));
     }

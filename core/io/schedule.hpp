@@ -26,8 +26,8 @@ struct ScheduleHeader {
 [[nodiscard]] std::string schedule_text(const Snapshot& snapshot, const Plan& plan,
                                         const ScheduleHeader& header);
 
-/// A reason as data, with its sentence: {"kind", "until_s", "app", "limit", "job", "text"}.
-/// `origin` is added to times: 0 for seconds from step 0.
+/// A reason as data, with its sentence: {"kind", "resource", "until_s", "app",
+/// "limit", "job", "text"}.  `origin` is added to times: 0 for seconds from step 0.
 [[nodiscard]] Json reason_json(const Reason& reason, const Snapshot& snapshot,
                                const char* until_key, Seconds origin);
 
