@@ -24,6 +24,10 @@ constexpr double kCloseEnough = 1e-5;
 /// Of all the terms that are added up, more than what rounding can take from their sum.
 constexpr double kRounding = 1e-10;
 constexpr double kNoPrice = 1e100;
+/// Where no application could fall short, a price that no job pays.
+constexpr double kHighToll = 1e5;
+/// Share of an application's penalty that tolls may take.
+constexpr double kToll = 0.9;
 /// On clusters of at most so many GPUs a job's width is looked at.
 constexpr int kFewGpus = 64;
 /// How much of the last direction is kept, and how many rounds without gain make steps smaller.
@@ -382,25 +386,27 @@ void Bound::set_widths() {
         return;
     }
     left_.assign(steps, 0.0);
+    penalty_.assign(steps, kNoPrice);
+    toll_ = excess_ = left_;
     for (std::size_t step = 0; step < steps; ++step) {
         double left = whole_capacity_[step];
         for (const Curve& curve : curves_) {
             left -= curve.demand()[step];
             if (curve.demand()[step] > 0) {
-                highest_[steps + step] = std::min(highest_[steps + step], curve.penalty());
+                penalty_[step] = std::min(penalty_[step], curve.penalty());
             }
         }
         left_[step] = std::max(0.0, left);
         width_matters_ = std::min(width_matters_, left_[step] / 2);
         room_[steps + step] = shares_[step] * scale(step);
-        highest_[steps + step] /= scale(step);
+        highest_[steps + step] = penalty_[step] / scale(step);
     }
 }
 
 /// Of one place for wide jobs, as many as the job takes at a time; in units of scale(step).
 double Bound::width(const Choice& choice, std::size_t step) const noexcept {
     const double left = left_[step];
-    return 2 * choice.least <= left ? 0.0 : scale(step) * (1 + std::max(0.0, choice.least - left));
+    return 2 * choice.least <= left ? 0.0 : scale(step) * (1 + too_many(choice, step));
 }
 
 /// Whether no application can be made to give up GPUs faster than its cap says.
@@ -464,8 +470,10 @@ void Bound::set_gains(double priority, const Choice& choice) {
     for (std::size_t step = 0; step < steps; ++step) {
         summed_[step] = sum;
         gains_[step] = priority * weights_[step] - point_[step];
-        if (wide && point_[steps + step] > 0) {
-            gains_[step] -= point_[steps + step] * width(choice, step) / choice.size;
+        if (wide) {
+            gains_[step] -= (point_[steps + step] * width(choice, step) +
+                             toll_[step] * too_many(choice, step)) /
+                            choice.size;
         }
         sum += gains_[step];
     }
@@ -560,9 +568,36 @@ void Bound::use_width(const Choice& choice, Seconds start) {
     for (Seconds from = start; from < end;) {
         const auto step = static_cast<std::size_t>(from / length_);
         const Seconds until = std::min(end, static_cast<Seconds>(step + 1) * length_);
-        slack_[steps + step] -= tasks * width(choice, step) * static_cast<double>(until - from) /
-                                static_cast<double>(length_);
+        const double share =
+            tasks * static_cast<double>(until - from) / static_cast<double>(length_);
+        slack_[steps + step] -= share * width(choice, step);
+        excess_[step] += share * too_many(choice, step);
         from = until;
+    }
+}
+
+/// A job with more GPUs than demand leaves makes the applications miss as many: it pays for them,
+/// most of what keeps the applications from falling short anyway.
+void Bound::set_tolls() {
+    const auto steps = static_cast<std::size_t>(steps_);
+    for (std::size_t step = 0; step < steps; ++step) {
+        excess_[step] = 0;
+        if (shares_[step] > 0) {
+            const double rest = std::min(penalty_[step], kHighToll) / shares_[step] -
+                                point_[steps + step] * scale(step) - point_[step];
+            toll_[step] = std::max(0.0, kToll * rest);
+        }
+    }
+}
+
+/// Prices move the tolls, so what the tolls leave over is theirs too.
+void Bound::follow_tolls() {
+    const auto steps = static_cast<std::size_t>(steps_);
+    for (std::size_t step = 0; step < steps; ++step) {
+        if (toll_[step] > 0) {
+            slack_[step] += kToll * excess_[step];
+            slack_[steps + step] += kToll * scale(step) * excess_[step];
+        }
     }
 }
 
@@ -601,7 +636,8 @@ double Bound::apps_cost() {
     for (std::size_t step = 0; step < step_prices_.size(); ++step) {
         step_prices_[step] = point_[step / merge] * shares_[step];
         if (wide_) {
-            relief_[step] = point_[steps + step] * room_[steps + step];
+            relief_[step] =
+                point_[steps + step] * room_[steps + step] + toll_[step] * shares_[step];
         }
     }
     double cost = 0;
@@ -611,8 +647,9 @@ double Bound::apps_cost() {
             const double held = curve.held()[step];
             slack_[step / merge] -= shares_[step] * held;
             if (wide_) {
-                slack_[steps + step] +=
-                    room_[steps + step] * std::max(0.0, curve.demand()[step] - held);
+                const double missing = std::max(0.0, curve.demand()[step] - held);
+                slack_[steps + step] += room_[steps + step] * missing;
+                excess_[step] -= shares_[step] * missing;
             }
         }
     }
@@ -624,6 +661,9 @@ double Bound::evaluate() {
     const auto steps = static_cast<std::size_t>(steps_);
     slack_ = room_;
     std::fill(use_.begin(), use_.end(), 0.0);
+    if (wide_) {
+        set_tolls();
+    }
     double value = fixed_ + jobs_profit();
     double used = 0;
     for (std::size_t step = 0; step < steps; ++step) {
@@ -631,6 +671,9 @@ double Bound::evaluate() {
         slack_[step] -= used;
     }
     value -= apps_cost();
+    if (wide_) {
+        follow_tolls();
+    }
     magnitude_ = std::abs(value);
     for (std::size_t i = 0; i < room_.size(); ++i) {
         const double worth = point_[i] * room_[i];

@@ -14,7 +14,7 @@
  *
  * On small clusters a second price in each step is for width (a cover inequality, lifted: Balas
  * 1975): of what the applications leave, c GPUs, one job of more than c/2 GPUs can run at a time,
- * and one of more than c only where they fall short by the rest.
+ * and one of more than c only where they fall short by the rest, for which it pays a toll.
  *
  * The prices order a queue (Möhring, Schulz, Stork & Uetz 2003): see Best.
  *
@@ -118,6 +118,11 @@ private:
     [[nodiscard]] Found look(const Choice& choice) const;
     void look_at(const Choice& choice, Seconds start, Found& found) const;
     void use(const Choice& choice, Seconds start);
+    [[nodiscard]] double too_many(const Choice& choice, std::size_t step) const noexcept {
+        return std::max(0.0, choice.least - left_[step]);
+    }
+    void set_tolls();
+    void follow_tolls();
     void use_width(const Choice& choice, Seconds start);
     bool move_prices(double value, double reached);
     void keep(double value);
@@ -144,6 +149,9 @@ private:
     // What has a price: GPUs in each price step, where it matters their width in each, and GPUs
     // held past the horizon.
     bool wide_ = false;
+    std::vector<double> penalty_;   ///< by price step: the least that a missing GPU costs
+    std::vector<double> toll_;      ///< by price step: price of a GPU that a job has too many
+    std::vector<double> excess_;    ///< scratch, by price step: those less the GPUs missing
     std::vector<double> room_;      ///< how much of it there is
     std::vector<double> highest_;   ///< the highest price that makes sense
     std::vector<double> point_;     ///< the prices looked at
