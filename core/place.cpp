@@ -26,6 +26,9 @@ int looseness(const Request& request, const Window& window) noexcept {
 /// cluster a part will do.
 constexpr std::size_t kMostCarrying = 512;
 
+/// What a query costs beside the windows that it looks at, the upkeep of the index included.
+constexpr std::uint64_t kWorkOfPlace = 8;
+
 } // namespace
 
 Placer::Placer(const Snapshot& snapshot, Packing packing)
@@ -60,6 +63,7 @@ bool Placer::must_stand_alone(const Option& option) const noexcept {
 
 std::optional<Place> Placer::earliest(const Profile& profile, const Job& job, const Option& option,
                                       Seconds from, Seconds latest) {
+    work_ += kWorkOfPlace;
     const bool bounded = snapshot_.fit == Fit::may_overrun && job.app < 0;
     const Seconds last_inside = snapshot_.horizon() - option.duration;
     if (bounded && !profile.may_overrun(option.request.gpus())) {

@@ -48,7 +48,7 @@ public:
                                              Seconds until) const;
 
     [[nodiscard]] const Closures& closures() const noexcept { return closures_; }
-    /// Windows looked at so far.
+    /// Windows looked at so far, and the like of them.
     [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
 
 private:

@@ -6,6 +6,7 @@
 #include "strip_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace foresight {
@@ -14,6 +15,14 @@ namespace {
 
 /// Queues longer than this are decoded once before the budget is asked.
 constexpr std::size_t kFewJobs = 64;
+
+/// Rounds of the bound before a long queue's first decode, and between further ones.
+constexpr int kFirstRounds = 6;
+constexpr int kMoreRounds = 6;
+/// How far a wide job comes forward (prices.hpp); the first is what a plan without a budget takes.
+constexpr std::array kLeads{1.0 / 14, 1.0 / 7, 1.0 / 28, 1.0 / 10, 0.0};
+/// So many decodes at ever better prices without a gain end them.
+constexpr int kMostIdle = 12;
 
 /// Re-sorts a queue inside its tiers by a key, larger first.
 template <typename Key> std::vector<Entry> sorted_by(const std::vector<Entry>& queue, Key key) {
@@ -67,17 +76,46 @@ bool move_one(std::vector<Entry>& order, Random& random) {
     return true;
 }
 
-/// The general search: each trial is a decode from the start.
-Decoded improve_order(const Snapshot& snapshot, Decoder& decoder, std::vector<Entry>& order,
-                      std::uint64_t budget) {
+/// A long queue by the bound's prices: the first decode, and better ones within the budget.
+/// `order` becomes the best one's.
+Decoded decode_by_prices(const Snapshot& snapshot, Decoder& decoder, Prices& prices,
+                         std::vector<Entry>& order, std::uint64_t budget) {
+    const std::vector<Entry> queue = order;
+    const bool shapes = snapshot.block != Block::any;
+    const auto spent = [&] { return decoder.work() + prices.work(); };
+    const std::uint64_t until = spent() + budget;
+    order = prices.order(queue, kFirstRounds, prices.guess(queue), shapes ? kLeads.front() : 0);
     Decoded best = decoder.decode(order);
-    if (order.size() < 2) {
+    int idle = 0;
+    for (std::size_t i = 1; idle < kMostIdle && spent() < until && !decoder.cancelled(); ++i) {
+        const double lead = kLeads[i % kLeads.size()] / (shapes ? 1 : 4);
+        std::vector<Entry> trial = prices.order(queue, kMoreRounds, best.value, lead);
+        Decoded decoded = decoder.decode(trial);
+        ++idle;
+        if (decoded.value > best.value && !decoder.cancelled()) {
+            best = std::move(decoded);
+            order = std::move(trial);
+            idle = 0;
+        }
+    }
+    return best;
+}
+
+/// The general search: each trial is a decode from the start.
+Decoded improve_order(const Snapshot& snapshot, Decoder& decoder, Prices& prices,
+                      std::vector<Entry>& order, std::uint64_t budget) {
+    const bool few = order.size() <= kFewJobs;
+    const std::uint64_t until = decoder.work() + prices.work() + budget;
+    const std::vector<Entry> queue = order;
+    Decoded best = few ? decoder.decode(order)
+                       : decode_by_prices(snapshot, decoder, prices, order, budget / 2);
+    if (order.size() < 2 || (!few && budget == 0)) {
         return best;
     }
-    const bool few = order.size() <= kFewJobs;
-    const std::uint64_t until = decoder.work() + budget;
-    const auto may_go_on = [&] { return !decoder.cancelled() && decoder.work() < until; };
-    for (std::vector<Entry>& trial : first_orders(snapshot, order)) {
+    const auto may_go_on = [&] {
+        return !decoder.cancelled() && decoder.work() + prices.work() < until;
+    };
+    for (std::vector<Entry>& trial : first_orders(snapshot, queue)) {
         if (!few && !may_go_on()) {
             break;
         }
@@ -124,7 +162,7 @@ Found found_on_strip(const Snapshot& snapshot, const Policy& policy, const Decod
 
 } // namespace
 
-Found search_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
+Found search_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder, Prices& prices,
                    std::uint64_t budget) {
     if (searches(policy) && Strip::suits(snapshot)) {
         return found_on_strip(
@@ -135,10 +173,10 @@ Found search_order(const Snapshot& snapshot, const Policy& policy, Decoder& deco
     if (!searches(policy)) {
         return decode_order(snapshot, policy, decoder, order);
     }
-    const std::uint64_t before = decoder.work();
-    Decoded best = improve_order(snapshot, decoder, order, budget);
+    const std::uint64_t before = decoder.work() + prices.work();
+    Decoded best = improve_order(snapshot, decoder, prices, order, budget);
     return {std::move(best.placements), decoder.holds(), std::move(order), best.value,
-            decoder.work() - before};
+            decoder.work() + prices.work() - before};
 }
 
 Found decode_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,

@@ -5,6 +5,8 @@
  * Plan-based scheduling searches over orders and decodes each (Zheng, Shae, Zhang, Jamjoom & Fong
  * 2013; Kopanski & Rzadca 2021).  A few static orders come first; the best of them is improved by
  * moving one job, or swapping two, drawn from a fixed seed.  A move is kept unless it loses value.
+ * A long queue is decoded by the starts that the bound's prices give it (prices.hpp): once without
+ * a budget, else for half of it with prices that get better, before orders and moves are tried.
  * A tier, and an administrator's word, stay above all value: no move crosses them.  A small
  * cluster whose GPUs alone limit is searched as a strip (strip_search.hpp).
  * Cost: one decode a trial.
@@ -12,6 +14,7 @@
 #pragma once
 
 #include "decode.hpp"
+#include "prices.hpp"
 
 namespace foresight {
 
@@ -27,7 +30,7 @@ struct Found {
 /// The best plan found within the budget; always the decode of a legal order.  The decoder has
 /// been prepared.
 [[nodiscard]] Found search_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
-                                 std::uint64_t budget);
+                                 Prices& prices, std::uint64_t budget);
 
 /// The plan of one order that has every option of every job once.
 [[nodiscard]] Found decode_order(const Snapshot& snapshot, const Policy& policy, Decoder& decoder,
