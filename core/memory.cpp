@@ -17,6 +17,8 @@ namespace {
 
 /// Rounds of sliding forward; each goes over every kept place.
 constexpr int kMostRounds = 4;
+/// A start may slip by so much on the same GPUs, when a job before it is a little late.
+constexpr Seconds kMostSlip = 60;
 /// Work units for better places elsewhere, a node: sliding where it is costs next to nothing.
 constexpr std::uint64_t kWorkPerNode = 64;
 
@@ -117,6 +119,11 @@ private:
     struct Learnt {
         Seconds from = kNever;
         Seconds none_before = 0;
+        std::size_t seen = 0; ///< openings before this one are in none_before
+    };
+    struct Opening {
+        std::size_t number;
+        Seconds from;
     };
     using Shape = std::tuple<int, Request, Seconds>;
 
@@ -166,6 +173,13 @@ private:
             commit(item.entry, {start, shares}, profile, pinned);
             return;
         }
+        if (const Seconds slipped = slip(profile, shares, start);
+            same_nodes_ && slipped > start && slipped <= last_start(option) &&
+            item.promise->announced->request == option.request &&
+            fits(profile, placer, job, option, shares, slipped)) {
+            commit(item.entry, {slipped, shares}, profile, pinned);
+            return;
+        }
         conflicts_ = true;
         std::optional<Place> place = placer.earliest(profile, job, option, start, start);
         if (!place) {
@@ -175,6 +189,25 @@ private:
         if (place) {
             commit(item.entry, std::move(*place), profile, pinned);
         }
+    }
+
+    /// When the shares are free that somebody has a little longer than was planned; or `start`.
+    [[nodiscard]] static Seconds slip(const Profile& profile, const std::vector<Share>& shares,
+                                      Seconds start) {
+        Seconds slipped = start;
+        for (const Share& share : shares) {
+            if (share.node >= profile.timeline().nodes()) {
+                return start;
+            }
+            const std::vector<Segment>& list = profile.timeline().segments(share.node);
+            for (std::size_t i = profile.timeline().at(share.node, start);
+                 i < list.size() && list[i].from <= start + kMostSlip; ++i) {
+                if (!carries(list[i].free, share)) {
+                    slipped = std::max(slipped, i + 1 < list.size() ? list[i + 1].from : kNever);
+                }
+            }
+        }
+        return slipped <= start + kMostSlip ? slipped : start;
     }
 
     void take_new(const Entry& entry, Profile& profile, Placer& placer,
@@ -240,15 +273,26 @@ private:
         }
     }
 
+    /// A place is given up that began at `from`.  Of the openings each shape needs the earliest
+    /// since it looked last: a stack of those that no later one is before.
+    void open_up(Seconds from) {
+        while (!openings_.empty() && openings_.back().from >= from) {
+            openings_.pop_back();
+        }
+        openings_.push_back({opened_++, from});
+    }
+    [[nodiscard]] Seconds opened_since(std::size_t number) const {
+        const auto first =
+            std::lower_bound(openings_.begin(), openings_.end(), number,
+                             [](const Opening& o, std::size_t n) { return o.number < n; });
+        return first == openings_.end() ? kNever : first->from;
+    }
+
     void move(Profile& profile, Placement& place, Seconds slid, std::optional<Place> other) {
         const Job& job = job_at(place.job);
         const Seconds duration = job.options[static_cast<std::size_t>(place.option)].duration;
         profile.give(job, place.shares, place.start, place.end);
-        // What opens up, opens from the old start on: no shape has to look before that.
-        for (auto& [shape, learnt] : learnt_) {
-            learnt.none_before =
-                std::min(learnt.none_before, place.start - std::get<Seconds>(shape) + 1);
-        }
+        open_up(place.start);
         if (other) {
             place.start = other->start;
             place.shares = std::move(other->shares);
@@ -307,6 +351,11 @@ private:
             return placer.earliest(profile, job, option, from, latest);
         }
         Learnt& learnt = learnt_[{option.node_class, option.request, option.duration}];
+        // What opens up, opens from the old start on: the shape has to look a duration before.
+        if (const Seconds opened = opened_since(learnt.seen); opened < kNever) {
+            learnt.none_before = std::min(learnt.none_before, opened - option.duration + 1);
+        }
+        learnt.seen = opened_;
         const bool known = learnt.from <= from;
         const Seconds begin = known ? std::max(from, learnt.none_before) : from;
         std::optional<Place> found;
@@ -315,7 +364,7 @@ private:
         }
         const Seconds none_before = found ? found->start : std::max(begin, latest + 1);
         if (!known) {
-            learnt = {from, none_before};
+            learnt = {from, none_before, opened_};
         } else {
             learnt.none_before = std::max(learnt.none_before, none_before);
         }
@@ -328,6 +377,8 @@ private:
     Manner manner_;
     std::vector<int> tasks_; ///< by job: places taken
     std::map<Shape, Learnt> learnt_;
+    std::vector<Opening> openings_;
+    std::size_t opened_ = 0;
     bool conflicts_ = false;
 };
 
