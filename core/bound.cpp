@@ -467,13 +467,14 @@ void Bound::set_gains(double priority, const Choice& choice) {
     double sum = 0;
     const auto steps = static_cast<std::size_t>(steps_);
     const bool wide = is_wide(choice);
+    const double each = 1 / choice.size;
     for (std::size_t step = 0; step < steps; ++step) {
         summed_[step] = sum;
         gains_[step] = priority * weights_[step] - point_[step];
         if (wide) {
             gains_[step] -= (point_[steps + step] * width(choice, step) +
-                             toll_[step] * too_many(choice, step)) /
-                            choice.size;
+                             toll_[step] * too_many(choice, step)) *
+                            each;
         }
         sum += gains_[step];
     }
