@@ -36,6 +36,9 @@ constexpr int kPatience = 4;
 
 /// Rounds of a plan without a budget, and of any.
 constexpr std::uint64_t kFewRounds = 10;
+/// … and without a budget where a round takes at most so many work units.
+constexpr std::uint64_t kSmallRounds = 3;
+constexpr std::uint64_t kSmallRound = 8;
 constexpr std::uint64_t kMostRounds = 300;
 
 constexpr int kLanes = 4;
@@ -780,8 +783,9 @@ int rounds_of_bound(const Snapshot& snapshot, std::uint64_t budget) noexcept {
         1 + snapshot.jobs.size() *
                 static_cast<std::uint64_t>(std::min(snapshot.steps, Bound::kMostPrices)) /
                 kLooksOfWork;
-    return static_cast<int>(
-        std::clamp<std::uint64_t>(budget / 10 / round, kFewRounds, kMostRounds));
+    // A small plan takes some microseconds: a round of its bound is one.
+    const std::uint64_t least = round <= kSmallRound ? kSmallRounds : kFewRounds;
+    return static_cast<int>(std::clamp<std::uint64_t>(budget / 10 / round, least, kMostRounds));
 }
 
 } // namespace foresight

@@ -16,7 +16,7 @@ namespace {
 /// Windows of a strip that take about as long as one work unit of the general decoder.
 constexpr std::uint64_t kWindowsPerUnit = 6;
 /// Windows spent on trials when the budget is 0.
-constexpr std::uint64_t kFastWindows = 100;
+constexpr std::uint64_t kFastWindows = 60;
 /// How much worse a trial may be at the start, as a share of all that there is to win.
 constexpr double kThreshold = 0.002;
 /// Trials in vain, for each job, before the best solution is shaken.
