@@ -74,7 +74,9 @@ int gpus_together(const Request& request, Block rule) noexcept {
     if (rule != Block::any || request.nodes_max <= 1) {
         return gpus;
     }
-    return std::max(request.chunk.gpus, (gpus + request.nodes_max - 1) / request.nodes_max);
+    // Rounded up, without adding to what may be the largest number there is.
+    const int more = gpus % request.nodes_max != 0 ? 1 : 0;
+    return std::max(request.chunk.gpus, gpus / request.nodes_max + more);
 }
 
 double fragmentation(const Snapshot& snapshot, const Plan& plan) {
