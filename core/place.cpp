@@ -413,7 +413,9 @@ std::optional<Place> Placer::spread_in_gaps(const Profile& profile, const Option
                    ? std::nullopt
                    : over(profile, option, start);
     };
-    for (const std::size_t most : {kMostCarrying, snapshot_.nodes.size()}) {
+    // Every gap counts, also of nodes that carry already: they say until when.
+    const std::size_t all = snapshot_.nodes.size() + 1;
+    for (const std::size_t most : {kMostCarrying, all}) {
         activate(profile, option, from, -1, from, most);
         if (std::optional<Place> place = place_at(from)) {
             return place;
@@ -427,7 +429,7 @@ std::optional<Place> Placer::spread_in_gaps(const Profile& profile, const Option
     for (Seconds reach = std::max<Seconds>(60, (latest - from) / 256); joined < latest;
          reach *= 2) {
         const Seconds until = std::min(latest, joined + reach);
-        activate(profile, option, from, joined, until, snapshot_.nodes.size());
+        activate(profile, option, from, joined, until, all);
         joined = until;
         while (!sweep_.changes.empty() && sweep_.changes.front().at <= joined) {
             const Seconds start = sweep_.changes.front().at;

@@ -146,6 +146,25 @@ void neighbours_are_preferred() {
     CHECK_INT(place->shares[1].node, 5);
 }
 
+void a_short_gap_counts_beside_a_long_one() {
+    // Node 1 gives GPU 1 from 31 to 70 and GPU 4 from 32 on: with node 0 that is enough at 31.
+    Snapshot snapshot = test::grid(2, 7, 20);
+    snapshot.block = Block::any;
+    Profile profile(snapshot);
+    profile.timeline().take({1, 0b1101101, 0, 0}, 0, kNever);
+    profile.timeline().take({1, 0b0000010, 0, 0}, 0, 31);
+    profile.timeline().take({1, 0b0000010, 0, 0}, 70, kNever);
+    profile.timeline().take({1, 0b0010000, 0, 0}, 0, 32);
+    profile.index_gaps({1}, Block::any);
+    Job job = test::job("two nodes", 2, 28);
+    job.options[0].request.nodes_min = 2;
+    job.options[0].request.nodes_max = 2;
+    const auto place =
+        Placer(snapshot, Packing::tight).earliest(profile, job, job.options[0], 27, 54);
+    REQUIRE(place.has_value());
+    CHECK_INT(place->start, 31);
+}
+
 void a_node_whose_cpus_are_gone_has_no_usable_gpus() {
     Snapshot snapshot = test::grid(1, 8, 10);
     snapshot.block = Block::any;
@@ -181,6 +200,7 @@ TEST_SUITE("place",
            {"earliest matches a slow reference, aligned",
             earliest_matches_a_slow_reference_aligned},
            {"neighbours are preferred", neighbours_are_preferred},
+           {"a short gap counts beside a long one", a_short_gap_counts_beside_a_long_one},
            {"a node whose CPUs are gone has no usable GPUs",
             a_node_whose_cpus_are_gone_has_no_usable_gpus},
            {"small jobs fill used nodes first", small_jobs_fill_used_nodes_first})
