@@ -177,7 +177,7 @@ std::optional<Placement> Decoder::find(const Entry& entry, Seconds from, Seconds
     const Seconds none_before = place ? place->start : std::max(begin, latest + 1);
     if (!known) {
         learnt = {from, none_before};
-    } else {
+    } else if (from <= learnt.none_before) { // else nobody has looked in between
         learnt.none_before = std::max(learnt.none_before, none_before);
     }
     if (!place) {

@@ -206,6 +206,19 @@ void a_long_array_is_planned_in_parts() {
     CHECK(plan.unplaced[0].reasons[0].kind == ReasonKind::not_reached);
 }
 
+void a_late_job_hides_no_room_from_its_like() {
+    // The first ones of the shape start at 0 and at 40; what comes free at 10 is for the third.
+    Snapshot snapshot = test::grid(1, 2, 10);
+    snapshot.jobs = {test::job("first", 1, 10, 9), test::job("late", 1, 10, 8),
+                     test::job("third", 1, 10, 7), test::job("fourth", 1, 10, 6)};
+    snapshot.jobs[1].begin = 40;
+    for (const char* policy : {"conservative", "rank"}) {
+        const Plan plan = plan_with(snapshot, policy);
+        CHECK_INT(place_of(snapshot, plan, "third")->start, 0);
+        CHECK_INT(place_of(snapshot, plan, "fourth")->start, 10);
+    }
+}
+
 void a_refused_job_holds_nothing() {
     Snapshot snapshot = test::grid(1, 4, 20);
     snapshot.jobs = {test::job("refused", 4, 50, 9), test::job("other", 4, 50, 1)};
@@ -328,6 +341,7 @@ TEST_SUITE("planner", {"plans are legal on the grid", plans_are_legal_on_the_gri
            {"an array counts each task against its limit",
             an_array_counts_each_task_against_its_limit},
            {"a long array is planned in parts", a_long_array_is_planned_in_parts},
+           {"a late job hides no room from its like", a_late_job_hides_no_room_from_its_like},
            {"a refused job holds nothing", a_refused_job_holds_nothing},
            {"reasons name what is in the way", reasons_name_what_is_in_the_way},
            {"an application's job starts on what is kept for it",
