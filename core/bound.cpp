@@ -294,7 +294,8 @@ void Bound::merge_groups() {
     const auto key = [&](const Group& group) {
         const Choice& choice = choices_[group.first];
         return std::tuple(-group.priority, group.last - group.first, choice.length, choice.from,
-                          choice.latest, is_wide(choice) ? choice.size : 0.0, choice.on_time);
+                          choice.latest, is_wide(choice) ? choice.size : 0.0,
+                          is_wide(choice) ? choice.least : 0.0, choice.on_time);
     };
     std::stable_sort(groups_.begin(), groups_.end(),
                      [&](const Group& a, const Group& b) { return key(a) < key(b); });
@@ -409,7 +410,9 @@ void Bound::set_widths() {
 /// Of one place for wide jobs, as many as the job takes at a time; in units of scale(step).
 double Bound::width(const Choice& choice, std::size_t step) const noexcept {
     const double left = left_[step];
-    return 2 * choice.least <= left ? 0.0 : scale(step) * (1 + too_many(choice, step));
+    // Where demand leaves nothing there is no first place that costs nobody a GPU.
+    const double first = left < 1 ? 0.0 : 1.0;
+    return 2 * choice.least <= left ? 0.0 : scale(step) * (first + too_many(choice, step));
 }
 
 /// Whether no application can be made to give up GPUs faster than its cap says.
@@ -609,15 +612,18 @@ double Bound::jobs_profit() {
     double profit = 0;
     double priority = -1;
     double size = 0;
+    double least = 0;
     for (const Group& group : groups_) {
         const Choice* best = nullptr;
         Found of_best;
         for (std::uint32_t i = group.first; i < group.last; ++i) {
             const Choice& choice = choices_[i];
             const double wide = is_wide(choice) ? choice.size : 0;
-            if (group.priority != priority || wide != size) {
+            const double fewest = is_wide(choice) ? choice.least : 0;
+            if (group.priority != priority || wide != size || fewest != least) {
                 priority = group.priority;
                 size = wide;
+                least = fewest;
                 set_gains(priority, choice);
             }
             const Found found = look(choice);

@@ -40,7 +40,12 @@ void Curve::follow_cap(const std::vector<double>& prices, const std::vector<doub
     least_.clear();
     slope_ = 0;
     low_ = std::max(0.0, before_);
-    high_ = before_ >= 0 ? before_ : kNoCap;
+    // More than this never pays, so a slope of 0 that rounding tips over leads nowhere far.
+    most_ = before_;
+    for (const double demand : demand_) {
+        most_ = std::max(most_, demand);
+    }
+    high_ = before_ >= 0 ? before_ : most_;
     double least = low_;
     for (std::size_t i = 0; i < demand_.size(); ++i) {
         if (i > 0 || before_ >= 0) {
@@ -80,7 +85,7 @@ void Curve::spread() {
     const double low = low_;
     const double high = high_;
     low_ = std::max(0.0, low - down_);
-    high_ = std::min(kNoCap, high + up_);
+    high_ = std::min(most_, high + up_);
     if (slope_ > 0) { // lowest at its left end
         bends_.insert(bends_.begin(), {low, slope_});
         slope_ = 0;

@@ -64,6 +64,7 @@ private:
     double slope_ = 0;        ///< left of all bends
     double low_ = 0;          ///< its domain
     double high_ = 0;
+    double most_ = 0; ///< the largest demand, or what was held before
     std::vector<double> least_; ///< by step: where the function is lowest
 
     static constexpr double kNoCap = 1e12;
