@@ -108,7 +108,7 @@ Seconds divide_up(Seconds a, Seconds b) noexcept {
 
 } // namespace
 
-Bound::Bound(const Snapshot& snapshot) : snapshot_(snapshot) {
+Bound::Bound(const Snapshot& snapshot, Neighbours neighbours) : snapshot_(snapshot) {
     set_grid();
     largest_nodes();
     set_capacity();
@@ -116,6 +116,10 @@ Bound::Bound(const Snapshot& snapshot) : snapshot_(snapshot) {
     add_apps();
     set_widths();
     add_jobs();
+    if (neighbours == Neighbours::counted) {
+        set_cuts();
+    }
+    merge_groups();
     first_prices();
 }
 
@@ -202,23 +206,6 @@ void Bound::set_capacity() {
     }
 }
 
-/// Jobs that end past the horizon may together hold what the applications' peaks leave.
-void Bound::set_overruns() {
-    double room = 0;
-    for (const Node& node : snapshot_.nodes) {
-        room += node.gpus;
-    }
-    for (const App& app : snapshot_.apps) {
-        room -= app.demand.empty() ? 0 : *std::max_element(app.demand.begin(), app.demand.end());
-    }
-    for (const Running& job : snapshot_.running) {
-        if (job.end > snapshot_.horizon() && job.app < 0) {
-            room -= count_gpus(job.shares);
-        }
-    }
-    room_.back() = std::max(0.0, room);
-}
-
 /// The ways to run a job, those left out that can never be.
 void Bound::add_choices(int index, std::vector<Choice>& choices) const {
     const Job& job = snapshot_.jobs[static_cast<std::size_t>(index)];
@@ -242,6 +229,7 @@ void Bound::add_choices(int index, std::vector<Choice>& choices) const {
         choice.gpus = gpus * job.tasks;
         choice.size = gpus;
         choice.least = request.gpus();
+        choice.nodes = whole_neighbours(option);
         choice.from = std::max({snapshot_.now, job.submit, job.begin});
         choice.latest = snapshot_.fit == Fit::within_horizon ? snapshot_.horizon() - option.duration
                                                              : snapshot_.horizon() - 1;
@@ -269,11 +257,10 @@ void Bound::add_jobs() {
             groups_.push_back({snapshot_.jobs[j].priority, first, last});
         }
     }
-    merge_groups();
     wide_ = std::any_of(choices_.begin(), choices_.end(),
                         [&](const Choice& choice) { return is_wide(choice); });
     if (!wide_) {
-        std::fill(room_.begin() + steps_, room_.end() - 1, 0.0);
+        std::fill(room_.begin() + steps_, room_.begin() + std::ptrdiff_t{2} * steps_, 0.0);
     }
 }
 
@@ -285,6 +272,7 @@ void Bound::largest_nodes() {
             const int gpus = std::popcount(node.usable & lowest_gpus(node.gpus));
             sizes_[c].gpus += gpus;
             sizes_[c].largest = std::max(sizes_[c].largest, gpus);
+            sizes_[c].line = std::max(sizes_[c].line, node.gpus);
         }
     }
 }
@@ -293,9 +281,8 @@ void Bound::largest_nodes() {
 void Bound::merge_groups() {
     const auto key = [&](const Group& group) {
         const Choice& choice = choices_[group.first];
-        return std::tuple(-group.priority, group.last - group.first, choice.length, choice.from,
-                          choice.latest, is_wide(choice) ? choice.size : 0.0,
-                          is_wide(choice) ? choice.least : 0.0, choice.on_time);
+        return std::tuple(-group.priority, group.last - group.first, own_price(choice),
+                          choice.length, choice.from, choice.latest, choice.on_time);
     };
     std::stable_sort(groups_.begin(), groups_.end(),
                      [&](const Group& a, const Group& b) { return key(a) < key(b); });
@@ -477,6 +464,9 @@ void Bound::set_gains(double priority, const Choice& choice) {
     for (std::size_t step = 0; step < steps; ++step) {
         summed_[step] = sum;
         gains_[step] = priority * weights_[step] - point_[step];
+        for (std::size_t k = 0; k < cuts_.size() && choice.nodes >= cuts_[k].nodes; ++k) {
+            gains_[step] -= point_[row(k) + step] * blocks(cuts_[k], choice) * each;
+        }
         if (wide) {
             gains_[step] -= (point_[steps + step] * width(choice, step) +
                              toll_[step] * too_many(choice, step)) *
@@ -550,11 +540,18 @@ Bound::Found Bound::look(const Choice& choice) const {
 }
 
 void Bound::use(const Choice& choice, Seconds start) {
+    const double tasks = choice.gpus / choice.size;
     const auto change = [&](Seconds time, double gpus) {
         const auto step = static_cast<std::size_t>(time / length_);
         const double part = static_cast<double>(time % length_) / static_cast<double>(length_);
         use_[step] += gpus * (1 - part);
         use_[step + 1] += gpus * part;
+        double* cut_use = cut_use_.data() + step;
+        for (std::size_t k = 0; k < cuts_.size() && choice.nodes >= cuts_[k].nodes; ++k) {
+            const double taken = std::copysign(tasks * blocks(cuts_[k], choice), gpus);
+            cut_use[k * use_.size()] += taken * (1 - part);
+            cut_use[k * use_.size() + 1] += taken * part;
+        }
     };
     change(start, choice.gpus);
     if (start + choice.length < horizon_) {
@@ -611,19 +608,16 @@ void Bound::follow_tolls() {
 double Bound::jobs_profit() {
     double profit = 0;
     double priority = -1;
-    double size = 0;
-    double least = 0;
+    OwnPrice of_size;
     for (const Group& group : groups_) {
         const Choice* best = nullptr;
         Found of_best;
         for (std::uint32_t i = group.first; i < group.last; ++i) {
             const Choice& choice = choices_[i];
-            const double wide = is_wide(choice) ? choice.size : 0;
-            const double fewest = is_wide(choice) ? choice.least : 0;
-            if (group.priority != priority || wide != size || fewest != least) {
+            if (const OwnPrice own = own_price(choice);
+                group.priority != priority || own != of_size) {
                 priority = group.priority;
-                size = wide;
-                least = fewest;
+                of_size = own;
                 set_gains(priority, choice);
             }
             const Found found = look(choice);
@@ -671,6 +665,7 @@ double Bound::evaluate() {
     const auto steps = static_cast<std::size_t>(steps_);
     slack_ = room_;
     std::fill(use_.begin(), use_.end(), 0.0);
+    std::fill(cut_use_.begin(), cut_use_.end(), 0.0);
     if (wide_) {
         set_tolls();
     }
@@ -680,6 +675,7 @@ double Bound::evaluate() {
         used += use_[step];
         slack_[step] -= used;
     }
+    take_cut_use();
     value -= apps_cost();
     if (wide_) {
         follow_tolls();

@@ -16,6 +16,11 @@
  * 1975): of what the applications leave, c GPUs, one job of more than c/2 GPUs can run at a time,
  * and one of more than c only where they fall short by the rest, for which it pays a toll.
  *
+ * On a line of nodes (blocks contiguous or aligned) a third family of prices is for neighbours: a
+ * run of r free nodes takes floor(r/n) blocks of n at a time, and a job that holds m whole
+ * neighbours is at least floor(m/n) of them (a Chvátal-Gomory cut).  Nodes with a running job are
+ * not free; what applications hold may move and is.
+ *
  * The prices order a queue (Möhring, Schulz, Stork & Uetz 2003): see Best.
  *
  * Cost of a round: O(groups × steps), vectorised; jobs with equal GPU value, length and window are
@@ -28,13 +33,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace foresight {
 
 class Bound {
 public:
-    explicit Bound(const Snapshot& snapshot);
+    /// Whether wide jobs pay for whole neighbours.  That lowers the bound; plans in the order of
+    /// the starts of best() came out worse with it.
+    enum class Neighbours { counted, ignored };
+
+    explicit Bound(const Snapshot& snapshot, Neighbours neighbours = Neighbours::counted);
 
     /// Lowers the bound for at most so many rounds.  `reached` is the objective of a known plan
     /// (or a guess): the closer, the better the steps; it never makes the bound wrong.
@@ -73,6 +84,7 @@ private:
         Seconds length = 0;  ///< inside the horizon
         int whole = 0;       ///< length in price steps, rounded down …
         double part = 0;     ///< … and the rest of it, as a share of a step
+        int nodes = 0;       ///< whole neighbouring nodes that a task holds at least
         int job = 0;         ///< the first job of the group
         int option = 0;
     };
@@ -81,6 +93,7 @@ private:
         std::uint32_t first = 0; ///< choices: one of them
         std::uint32_t last = 0;
     };
+    using OwnPrice = std::tuple<double, double, int>; ///< size, least and nodes of a choice
     struct Found {
         double profit = 0; ///< of a GPU
         Seconds start = kNever;
@@ -89,6 +102,13 @@ private:
     struct ClassSize {
         int gpus = 0;    ///< healthy ones of all nodes of a class
         int largest = 0; ///< … of its largest node
+        int line = 0;    ///< … of its largest, healthy or not
+    };
+
+    /// Blocks of neighbours: how many of them fit is limited in each step.
+    struct Cut {
+        int nodes = 0;    ///< of a block
+        double scale = 0; ///< its GPUs, or about: the unit of its prices
     };
 
     void set_grid();
@@ -102,6 +122,10 @@ private:
     [[nodiscard]] bool loses_nothing(const App& app) const;
     [[nodiscard]] std::vector<double> missing(int app, bool& alone) const;
     void set_widths();
+    [[nodiscard]] int whole_neighbours(const Option& option) const noexcept;
+    void set_cuts();
+    [[nodiscard]] std::vector<std::pair<Seconds, int>> whole_from() const;
+    void set_cut_room(const std::vector<std::pair<Seconds, int>>& freed);
     void first_prices();
 
     [[nodiscard]] double evaluate();
@@ -110,6 +134,17 @@ private:
     void set_gains(double priority, const Choice& choice);
     [[nodiscard]] bool is_wide(const Choice& choice) const noexcept {
         return choice.least > width_matters_;
+    }
+    /// What the price of a GPU depends on beside the step, for jobs that are wide or hold whole
+    /// neighbours.
+    [[nodiscard]] OwnPrice own_price(const Choice& choice) const noexcept {
+        return is_wide(choice) || (choice.nodes > 0 && !cuts_.empty())
+                   ? OwnPrice{choice.size, choice.least, choice.nodes}
+                   : OwnPrice{};
+    }
+    /// Where the prices of a cut begin.
+    [[nodiscard]] std::size_t row(std::size_t cut) const noexcept {
+        return (2 + cut) * static_cast<std::size_t>(steps_);
     }
     [[nodiscard]] double scale(std::size_t step) const noexcept {
         return std::max(1.0, left_[step]);
@@ -121,6 +156,11 @@ private:
     [[nodiscard]] double too_many(const Choice& choice, std::size_t step) const noexcept {
         return std::max(0.0, choice.least - left_[step]);
     }
+    /// What a task takes of a cut, in its unit.
+    [[nodiscard]] static double blocks(const Cut& cut, const Choice& choice) noexcept {
+        return cut.scale * (choice.nodes / cut.nodes);
+    }
+    void take_cut_use();
     void set_tolls();
     void follow_tolls();
     void use_width(const Choice& choice, Seconds start);
@@ -142,12 +182,13 @@ private:
     std::vector<double> left_;        ///< by price step: of those, what demand leaves
     std::vector<ClassSize> sizes_;    ///< by class
     std::vector<double> shares_;      ///< by step: of a price step's price
-    std::vector<Group> groups_;       ///< by priority
+    std::vector<Cut> cuts_;
+    std::vector<Group> groups_; ///< by priority
     std::vector<Choice> choices_;
     std::vector<Curve> curves_;
 
     // What has a price: GPUs in each price step, where it matters their width in each, and GPUs
-    // held past the horizon.
+    // held past the horizon; before the last, the cuts' blocks in each price step.
     bool wide_ = false;
     std::vector<double> penalty_;   ///< by price step: the least that a missing GPU costs
     std::vector<double> toll_;      ///< by price step: price of a GPU that a job has too many
@@ -164,7 +205,8 @@ private:
     double pace_ = 0.5;
     int stuck_ = 0;
 
-    std::vector<double> use_;         ///< scratch: changes of use, by price step
+    std::vector<double> use_;         ///< scratch: changes of use, by price step …
+    std::vector<double> cut_use_;     ///< … and by cut and price step
     std::vector<double> step_prices_; ///< scratch: by step
     std::vector<double> relief_;      ///< scratch: by step
     std::vector<double> gains_;       ///< scratch: priority × weight less prices, by price step

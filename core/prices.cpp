@@ -81,7 +81,8 @@ Bound& Prices::ordering() {
             aged_->jobs[j].priority = priority;
         }
     }
-    return ordering_.emplace(aged_ ? *aged_ : later_ ? *later_ : snapshot_);
+    const Snapshot& known = later_ ? *later_ : snapshot_;
+    return ordering_.emplace(aged_ ? *aged_ : known, Bound::Neighbours::ignored);
 }
 
 double Prices::guess(const std::vector<Entry>& queue) const {

@@ -202,13 +202,187 @@ void never_below_the_best_plan() {
     CHECK(near * 2 > solved); // a bound that says nothing would pass the rest
 }
 
+/// The best objective of a tiny line of equal nodes, by trying every start of every job in every
+/// place (blocks contiguous, what runs and what is broken, no application).  One bit a GPU: bit
+/// i × size + g is GPU g of node i.
+class SlowLine {
+public:
+    explicit SlowLine(const Snapshot& snapshot)
+        : snapshot_(snapshot), weights_(snapshot), size_(snapshot.nodes[0].gpus) {
+        GpuMask broken = 0;
+        for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
+            broken |= on(static_cast<int>(i), lowest_gpus(size_) & ~snapshot.nodes[i].usable);
+        }
+        used_.assign(static_cast<std::size_t>(snapshot.horizon()), broken);
+        for (const Running& job : snapshot.running) {
+            fixed_ += reward(weights_, job.priority, count_gpus(job.shares), 0, job.end);
+            for (const Share& share : job.shares) {
+                for (Seconds at = 0; at < std::min(job.end, snapshot.horizon()); ++at) {
+                    used_[static_cast<std::size_t>(at)] |= on(share.node, share.gpus);
+                }
+            }
+        }
+    }
+
+    double best() {
+        job(0, fixed_);
+        return best_;
+    }
+
+private:
+    [[nodiscard]] GpuMask on(int node, GpuMask gpus) const { return gpus << (node * size_); }
+
+    void job(std::size_t index, double value) {
+        best_ = std::max(best_, value);
+        if (index == snapshot_.jobs.size()) {
+            return;
+        }
+        job(index + 1, value);
+        const Job& next = snapshot_.jobs[index];
+        const int gpus = next.options[0].request.gpus();
+        for (const GpuMask place : places(gpus)) {
+            for (Seconds start = std::max(snapshot_.now, next.submit);
+                 start + next.options[0].duration <= snapshot_.horizon(); ++start) {
+                const Seconds end = start + next.options[0].duration;
+                if (is_free(place, start, end)) {
+                    flip(place, start, end);
+                    job(index + 1, value + reward(weights_, next.priority, gpus, start, end));
+                    flip(place, start, end);
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::vector<GpuMask> places(int gpus) const {
+        std::vector<GpuMask> places;
+        const int nodes = static_cast<int>(snapshot_.nodes.size());
+        for (int first = 0; first + gpus <= nodes * size_; ++first) {
+            // More than a node has from GPU 0 on, less inside one node.
+            if (gpus > size_ ? first % size_ == 0 : first % size_ + gpus <= size_) {
+                places.push_back(lowest_gpus(gpus) << first);
+            }
+        }
+        return places;
+    }
+
+    [[nodiscard]] bool is_free(GpuMask place, Seconds from, Seconds until) const {
+        return std::none_of(used_.begin() + from, used_.begin() + until,
+                            [&](GpuMask used) { return (used & place) != 0; });
+    }
+
+    void flip(GpuMask place, Seconds from, Seconds until) {
+        for (Seconds at = from; at < until; ++at) {
+            used_[static_cast<std::size_t>(at)] ^= place;
+        }
+    }
+
+    const Snapshot& snapshot_;
+    Weights weights_;
+    int size_ = 0;
+    std::vector<GpuMask> used_; ///< by second
+    double fixed_ = 0;
+    double best_ = 0;
+};
+
+/// Wide jobs on a line of which some nodes are busy, or broken.
+Snapshot tiny_line(test::Draw& draw) {
+    const int nodes = draw.number(2, 5);
+    const int gpus = draw.number(1, 3);
+    Snapshot snapshot = test::grid(nodes, gpus, draw.number(1, 3), draw.number(2, 4));
+    const int horizon = static_cast<int>(snapshot.horizon());
+    snapshot.block = Block::contiguous;
+    snapshot.now = draw.chance(30) ? draw.number(0, static_cast<int>(snapshot.step) - 1) : 0;
+    snapshot.value.decay_end = draw.number(0, 2) * 0.5;
+    for (int node = 0; node < nodes; ++node) {
+        if (draw.chance(15)) {
+            snapshot.nodes[static_cast<std::size_t>(node)].usable = lowest_gpus(gpus - 1);
+        } else if (draw.chance(40)) {
+            snapshot.running.push_back({"r" + std::to_string(node),
+                                        "",
+                                        1.5,
+                                        -1,
+                                        0,
+                                        draw.number(1, horizon + 2),
+                                        {{node, lowest_gpus(draw.number(1, gpus)), 0, 0}},
+                                        {}});
+        }
+    }
+    const int jobs = draw.number(1, 3);
+    for (int i = 0; i < jobs; ++i) {
+        snapshot.jobs.push_back(test::job("j" + std::to_string(i), draw.number(1, nodes * gpus),
+                                          draw.number(1, horizon), draw.number(1, 4)));
+        snapshot.jobs.back().submit = draw.chance(30) ? draw.number(0, horizon - 1) : 0;
+    }
+    return snapshot;
+}
+
+void never_below_the_best_line() {
+    test::Draw draw(test_seed());
+    int apart = 0;
+    int near = 0;
+    const int instances = 1500;
+    for (int round = 0; round < instances; ++round) {
+        const Snapshot snapshot = tiny_line(draw);
+        REQUIRE(check(snapshot).empty());
+        const double best = SlowLine(snapshot).best();
+        Bound bound(snapshot);
+        bound.tighten(60, best);
+        Bound without(snapshot, Bound::Neighbours::ignored);
+        without.tighten(60, best);
+        // Steps end at what they aim at: only one that aims below can get there by mistake.
+        Bound low(snapshot);
+        low.tighten(200, best / 2 - 1);
+        if (std::min(bound.value(), low.value()) < best - 1e-9) {
+            FAIL("round %d: %.17g or %.17g is below %.17g", round, bound.value(), low.value(),
+                 best);
+        }
+        near += bound.value() <= best * 1.1;
+        apart += bound.value() < 0.9 * without.value();
+    }
+    CHECK(near * 2 > instances); // a bound that says nothing would pass the rest
+    CHECK(apart * 20 > instances);
+}
+
+/// Every other node is busy: GPUs enough for the wide jobs, but no two neighbours.
+void wide_jobs_need_neighbours() {
+    const int nodes = 16;
+    Snapshot snapshot = test::grid(nodes, 8, 10);
+    snapshot.block = Block::contiguous;
+    for (int node = 0; node < nodes; node += 2) {
+        snapshot.running.push_back(
+            {"r" + std::to_string(node), "", 1, -1, 0, 50, {{node, 1, 0, 0}}, {}});
+    }
+    for (int i = 0; i < 4; ++i) {
+        snapshot.jobs.push_back(test::job("w" + std::to_string(i), 16, 60));
+    }
+    snapshot.jobs.push_back(test::job("narrow", 7, 100));
+    // Five steps of what runs, ten of the narrow job; no wide job could end in time.
+    const double best = 8 * 5 + 7 * 10;
+    Bound bound(snapshot);
+    bound.tighten(200, best);
+    CHECK(bound.value() >= best);
+    CHECK(bound.value() < best + 4 * 16 * 3);
+    Bound without(snapshot, Bound::Neighbours::ignored);
+    without.tighten(200, best);
+    CHECK(without.value() >= best + 4 * 16 * 6);
+    // A GPU that a node no longer has does not keep the node from being whole.
+    for (Running& job : snapshot.running) {
+        job.shares[0].gpus = GpuMask{1} << 20;
+    }
+    Bound shrunk(snapshot);
+    shrunk.tighten(200, best);
+    CHECK(shrunk.value() >= 7 * 10 + 4 * 16 * 6);
+}
+
 /// Plans with every rule of the model, by all policies.
 void never_below_a_plan() {
     test::Draw draw(test_seed());
     for (int round = 0; round < 400; ++round) {
         test::Kinds kinds{.limits_of_nodes = round % 2 == 0, .limits_of_jobs = round % 3 == 0};
         kinds.fit = round % 5 == 0 ? Fit::may_overrun : Fit::within_horizon;
-        kinds.block = round % 7 == 0 ? Block::contiguous : Block::any;
+        kinds.block = round % 7 < 3   ? Block::contiguous
+                      : round % 7 < 5 ? Block::aligned
+                                      : Block::any;
         const Snapshot snapshot = test::random_snapshot(draw, kinds);
         for (const char* policy : {"foresight", "fifo", "easy"}) {
             const Plan plan = make_plan(snapshot, {*find_policy(policy), 500, nullptr});
@@ -350,6 +524,8 @@ void odd_snapshots_have_a_bound() {
 } // namespace
 
 TEST_SUITE("bound", {"never below the best plan", never_below_the_best_plan},
+           {"never below the best line", never_below_the_best_line},
+           {"wide jobs need neighbours", wide_jobs_need_neighbours},
            {"never below a plan", never_below_a_plan},
            {"nothing left by demand leaves room to fall short",
             nothing_left_by_demand_leaves_room_to_fall_short},
