@@ -41,6 +41,9 @@ constexpr std::uint64_t kSmallRounds = 3;
 constexpr std::uint64_t kSmallRound = 8;
 constexpr std::uint64_t kMostRounds = 300;
 
+/// How much of a mean start the last round is.
+constexpr double kShareOfRound = 0.3;
+constexpr std::uint32_t kNoGroup = ~std::uint32_t{0};
 constexpr int kLanes = 4;
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));
 using LaneFlags = std::int64_t __attribute__((vector_size(kLanes * sizeof(double))));
@@ -287,6 +290,7 @@ void Bound::merge_groups() {
     std::stable_sort(groups_.begin(), groups_.end(),
                      [&](const Group& a, const Group& b) { return key(a) < key(b); });
     std::size_t kept = 0;
+    group_of_.assign(snapshot_.jobs.size(), kNoGroup);
     for (std::size_t i = 0; i < groups_.size(); ++i) {
         const Group group = groups_[i];
         if (kept > 0 && group.last - group.first == 1 && key(groups_[kept - 1]) == key(group)) {
@@ -294,8 +298,11 @@ void Bound::merge_groups() {
         } else {
             groups_[kept++] = group;
         }
+        group_of_[static_cast<std::size_t>(choices_[group.first].job)] =
+            static_cast<std::uint32_t>(kept - 1);
     }
     groups_.resize(kept);
+    mean_start_.assign(kept, -1.0);
 }
 
 /// What an application misses in each step beside what its own jobs hold or may come to hold;
@@ -630,6 +637,10 @@ double Bound::jobs_profit() {
             profit += of_best.profit * best->gpus;
             use(*best, of_best.start);
         }
+        const Seconds start = of_best.profit > 0 ? of_best.start : horizon_;
+        double& mean = mean_start_[static_cast<std::size_t>(&group - groups_.data())];
+        mean = mean < 0 ? static_cast<double>(start)
+                        : mean + kShareOfRound * (static_cast<double>(start) - mean);
     }
     return profit;
 }
@@ -756,28 +767,14 @@ double Bound::value() const noexcept {
     return best_value_ + kRounding * (std::abs(best_value_) + best_magnitude_);
 }
 
-std::vector<double> Bound::prices() const {
-    return {best_point_.begin(), best_point_.begin() + steps_};
-}
-
-std::vector<Bound::Best> Bound::best() {
-    point_ = best_point_;
-    std::vector<Best> best(snapshot_.jobs.size());
-    std::vector<Choice> choices;
-    for (std::size_t j = 0; j < best.size(); ++j) {
-        choices.clear();
-        add_choices(static_cast<int>(j), choices);
-        const Job& job = snapshot_.jobs[j];
-        for (const Choice& choice : choices) {
-            set_gains(job.priority, choice);
-            const Found found = look(choice);
-            const double profit = found.profit * choice.size;
-            if (profit > best[j].profit) {
-                best[j] = {found.start, choice.option, profit};
-            }
+std::vector<double> Bound::mean_starts() const {
+    std::vector<double> starts(group_of_.size(), static_cast<double>(kNever));
+    for (std::size_t job = 0; job < starts.size(); ++job) {
+        if (group_of_[job] != kNoGroup) {
+            starts[job] = mean_start_[group_of_[job]];
         }
     }
-    return best;
+    return starts;
 }
 
 int rounds_of_bound(const Snapshot& snapshot, std::uint64_t budget) noexcept {

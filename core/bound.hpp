@@ -21,7 +21,10 @@
  * neighbours is at least floor(m/n) of them (a Chvátal-Gomory cut).  Nodes with a running job are
  * not free; what applications hold may move and is.
  *
- * The prices order a queue (Möhring, Schulz, Stork & Uetz 2003): see Best.
+ * Its jobs' mean starts order a queue (list scheduling by a relaxation: Möhring, Schulz, Stork &
+ * Uetz 2003).  At any one set of prices many jobs start where their gain is a tie, and a hair more
+ * moves them by days; the mean over the rounds tends to a solution of the relaxation (the volume
+ * algorithm: Barahona & Anbil 2000).
  *
  * Cost of a round: O(groups × steps), vectorised; jobs with equal GPU value, length and window are
  * one group.
@@ -42,7 +45,7 @@ namespace foresight {
 class Bound {
 public:
     /// Whether wide jobs pay for whole neighbours.  That lowers the bound; plans in the order of
-    /// the starts of best() came out worse with it.
+    /// its starts came out worse with it.
     enum class Neighbours { counted, ignored };
 
     explicit Bound(const Snapshot& snapshot, Neighbours neighbours = Neighbours::counted);
@@ -54,22 +57,14 @@ public:
     /// The least found so far, a hair above rounding errors.
     [[nodiscard]] double value() const noexcept;
 
-    /// The prices of value(): what a GPU is worth for each step.  With more than kMostPrices
-    /// steps, several share a price and the list is shorter.
-    [[nodiscard]] std::vector<double> prices() const;
-
-    /// What a job does at the prices of value().
-    struct Best {
-        Seconds start = kNever; ///< kNever: it would not run
-        int option = 0;
-        double profit = 0; ///< of one task: reward less the price of what it holds
-    };
-    /// For each job; applications' own and refused ones do not run.
-    [[nodiscard]] std::vector<Best> best();
+    /// For each job when it starts, as a mean over the rounds, the last ones weighing most; kNever
+    /// for those that no round looks at.
+    [[nodiscard]] std::vector<double> mean_starts() const;
 
     /// Work units spent (planner.hpp).
     [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
 
+    /// With more steps than this several share a price.
     static constexpr int kMostPrices = 1024;
 
 private:
@@ -183,7 +178,9 @@ private:
     std::vector<ClassSize> sizes_;    ///< by class
     std::vector<double> shares_;      ///< by step: of a price step's price
     std::vector<Cut> cuts_;
-    std::vector<Group> groups_; ///< by priority
+    std::vector<Group> groups_;           ///< by priority
+    std::vector<double> mean_start_;      ///< by group
+    std::vector<std::uint32_t> group_of_; ///< by job
     std::vector<Choice> choices_;
     std::vector<Curve> curves_;
 

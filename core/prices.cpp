@@ -123,15 +123,15 @@ std::vector<Entry> Prices::order(const std::vector<Entry>& queue, int rounds, do
                                  double lead) {
     Bound& bound = ordering();
     bound.tighten(rounds, reached);
-    const std::vector<Bound::Best> best = bound.best();
+    const std::vector<double> starts = bound.mean_starts();
     const auto horizon = static_cast<double>(snapshot_.horizon());
     std::vector<std::pair<double, Entry>> keyed;
     keyed.reserve(queue.size());
     for (const Entry& entry : queue) {
         const Job& job = snapshot_.jobs[static_cast<std::size_t>(entry.job)];
         const int gpus = job.options[static_cast<std::size_t>(entry.option)].request.gpus();
-        const Seconds start = best[static_cast<std::size_t>(entry.job)].start;
-        keyed.emplace_back((start < kNever ? static_cast<double>(start) : 2 * horizon) -
+        const double start = starts[static_cast<std::size_t>(entry.job)];
+        keyed.emplace_back((start < static_cast<double>(kNever) ? start : 2 * horizon) -
                                lead * horizon * std::log2(std::max(1, gpus)),
                            entry);
     }

@@ -2,9 +2,9 @@
 /*
  * Prices: orders of a long queue from the bound's prices, and the bound itself.
  *
- * A job's start in the relaxation at good prices is where it would be in a plan that is nearly
- * best; decoded in the order of those starts a queue yields much more than in the order of
- * priorities (Möhring, Schulz, Stork & Uetz 2003).  The relaxation knows no shapes: under a block
+ * A job's start in the relaxation is where it would be in a plan that is nearly best; decoded in
+ * the order of those starts a queue yields much more than in the order of priorities (Möhring,
+ * Schulz, Stork & Uetz 2003).  The relaxation knows no shapes: under a block
  * rule wide jobs come forward by a share of the horizon for each doubling, or they find no
  * neighbours left.
  *

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kFewJobs = 64;
 
 /// Rounds of the bound before a long queue's first decode, and between further ones.
-constexpr int kFirstRounds = 12;
+constexpr int kFirstRounds = 16;
 constexpr int kMoreRounds = 6;
 /// How far a wide job comes forward (prices.hpp); the first is what a plan without a budget takes.
 constexpr std::array kLeads{1.0 / 14, 1.0 / 7, 1.0 / 28, 1.0 / 10, 0.0};

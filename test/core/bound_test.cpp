@@ -485,19 +485,19 @@ void curves_are_the_cheapest() {
     }
 }
 
-/// Two equal jobs that exclude each other: the second has to wait, and prices say so.
-void best_starts_follow_the_prices() {
+/// Two jobs that exclude each other: what is worth more goes first, and a refused one has no start.
+void mean_starts_tell_who_goes_first() {
     Snapshot snapshot = test::grid(1, 4, 4);
     snapshot.value.decay_end = 0.5;
-    snapshot.jobs = {test::job("a", 4, 20, 4), test::job("b", 4, 20, 1)};
+    snapshot.jobs = {test::job("a", 4, 20, 1), test::job("b", 4, 20, 4), test::job("c", 4, 20, 4)};
+    snapshot.jobs[2].refusal = Refusal{"no", 100};
     Bound bound(snapshot);
     bound.tighten(200, 0);
-    const std::vector<Bound::Best> best = bound.best();
-    REQUIRE(best.size() == 2);
-    CHECK_INT(best[0].start, 0);
-    CHECK(best[0].profit > 0);
-    CHECK(bound.prices().size() == 4);
-    CHECK(bound.prices()[0] > bound.prices()[3]);
+    const std::vector<double> starts = bound.mean_starts();
+    REQUIRE(starts.size() == 3);
+    CHECK(starts[1] < starts[0]);
+    CHECK(starts[0] <= static_cast<double>(snapshot.horizon()));
+    CHECK(starts[2] >= static_cast<double>(kNever));
 }
 
 void odd_snapshots_have_a_bound() {
@@ -531,5 +531,5 @@ TEST_SUITE("bound", {"never below the best plan", never_below_the_best_plan},
             nothing_left_by_demand_leaves_room_to_fall_short},
            {"more rounds never loosen", more_rounds_never_loosen},
            {"curves are the cheapest", curves_are_the_cheapest},
-           {"best starts follow the prices", best_starts_follow_the_prices},
+           {"mean starts tell who goes first", mean_starts_tell_who_goes_first},
            {"odd snapshots have a bound", odd_snapshots_have_a_bound})
