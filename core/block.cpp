@@ -30,6 +30,8 @@ int leftover(GpuMask free, int start, int count) noexcept {
     return std::countr_one(above) + std::countl_one(below);
 }
 
+} // namespace
+
 GpuMask lowest_of(GpuMask free, int count) noexcept {
     GpuMask chosen = 0;
     for (; count > 0; --count) {
@@ -39,8 +41,6 @@ GpuMask lowest_of(GpuMask free, int count) noexcept {
     }
     return chosen;
 }
-
-} // namespace
 
 GpuMask run_starts(GpuMask free, int count) noexcept {
     if (count > kMaxGpusPerNode) {

@@ -41,6 +41,9 @@ enum class Packing {
 /// Bits i such that GPUs i … i+count-1 are all in `free`; count ≥ 1.
 [[nodiscard]] GpuMask run_starts(GpuMask free, int count) noexcept;
 
+/// The lowest `count` GPUs of a mask that has as many.
+[[nodiscard]] GpuMask lowest_of(GpuMask free, int count) noexcept;
+
 /// Whether `free` holds a legal block of `count` GPUs of one node.
 [[nodiscard]] bool has_block(GpuMask free, int count, Block rule) noexcept;
 

@@ -167,19 +167,9 @@ std::optional<Placement> Decoder::find(const Entry& entry, Seconds from, Seconds
     }
     Learnt& learnt = learnt_[static_cast<std::size_t>(
         shape_of_[static_cast<std::size_t>(entry.job)][static_cast<std::size_t>(entry.option)])];
-    const bool known = learnt.from <= from;
-    const Seconds begin = known ? std::max(from, learnt.none_before) : from;
-    std::optional<Place> place;
-    if (begin <= latest) {
-        place = placer_.earliest(profile_, job, option, begin, latest);
-    }
-    // Nothing was found up to the place, or up to the latest start; an earlier answer may say more.
-    const Seconds none_before = place ? place->start : std::max(begin, latest + 1);
-    if (!known) {
-        learnt = {from, none_before};
-    } else if (from <= learnt.none_before) { // else nobody has looked in between
-        learnt.none_before = std::max(learnt.none_before, none_before);
-    }
+    std::optional<Place> place = learnt.look(from, latest, [&](Seconds begin) {
+        return placer_.earliest(profile_, job, option, begin, latest);
+    });
     if (!place) {
         return std::nullopt;
     }

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "learnt.hpp"
 #include "place.hpp"
 #include "plan.hpp"
 #include "policy.hpp"
@@ -64,11 +65,6 @@ public:
     [[nodiscard]] Decoded decode(const std::vector<Entry>& order);
 
 private:
-    struct Learnt {
-        Seconds from = kNever;   ///< the search began here …
-        Seconds none_before = 0; ///< … and found nothing before
-    };
-
     void number_shapes();
     void decode_all(const std::vector<Entry>& order, Decoded& decoded);
     void decode_by_event(const std::vector<Entry>& order, Decoded& decoded);

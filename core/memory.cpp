@@ -3,6 +3,7 @@
 
 #include "decode.hpp"
 #include "digest.hpp"
+#include "learnt.hpp"
 #include "promise.hpp"
 #include "search.hpp"
 
@@ -116,10 +117,9 @@ public:
     [[nodiscard]] bool conflicts() const noexcept { return conflicts_; }
 
 private:
-    struct Learnt {
-        Seconds from = kNever;
-        Seconds none_before = 0;
-        std::size_t seen = 0; ///< openings before this one are in none_before
+    struct Known {
+        Learnt places;
+        std::size_t seen = 0; ///< openings before this one are in `places`
     };
     struct Opening {
         std::size_t number;
@@ -350,25 +350,15 @@ private:
         if (!job.limits.empty() || !option.refused_on.empty()) {
             return placer.earliest(profile, job, option, from, latest);
         }
-        Learnt& learnt = learnt_[{option.node_class, option.request, option.duration}];
+        Known& known = known_[{option.node_class, option.request, option.duration}];
         // What opens up, opens from the old start on: the shape has to look a duration before.
-        if (const Seconds opened = opened_since(learnt.seen); opened < kNever) {
-            learnt.none_before = std::min(learnt.none_before, opened - option.duration + 1);
+        if (const Seconds opened = opened_since(known.seen); opened < kNever) {
+            known.places.forget_from(opened - option.duration + 1);
         }
-        learnt.seen = opened_;
-        const bool known = learnt.from <= from;
-        const Seconds begin = known ? std::max(from, learnt.none_before) : from;
-        std::optional<Place> found;
-        if (begin <= latest) {
-            found = placer.earliest(profile, job, option, begin, latest);
-        }
-        const Seconds none_before = found ? found->start : std::max(begin, latest + 1);
-        if (!known) {
-            learnt = {from, none_before, opened_};
-        } else {
-            learnt.none_before = std::max(learnt.none_before, none_before);
-        }
-        return found;
+        known.seen = opened_;
+        return known.places.look(from, latest, [&](Seconds begin) {
+            return placer.earliest(profile, job, option, begin, latest);
+        });
     }
 
     const Snapshot& snapshot_;
@@ -376,7 +366,7 @@ private:
     bool same_nodes_;
     Manner manner_;
     std::vector<int> tasks_; ///< by job: places taken
-    std::map<Shape, Learnt> learnt_;
+    std::map<Shape, Known> known_;
     std::vector<Opening> openings_;
     std::size_t opened_ = 0;
     bool conflicts_ = false;

@@ -98,9 +98,8 @@ std::string describe(const Reason& reason, const Snapshot& snapshot) {
     case ReasonKind::cpus:
         return waits_for("CPUs", reason);
     case ReasonKind::memory:
-        return reason.job.empty()
-                   ? "Too little memory is free."
-                   : "Too little memory is free before job " + reason.job + " ends.";
+        return reason.job.empty() ? "Too little memory is free."
+                                  : "Too little memory is free before job " + reason.job + " ends.";
     case ReasonKind::block:
         return "Enough GPUs are free, but not together in a legal block.";
     case ReasonKind::realtime:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "search.hpp"
 
+#include "moves.hpp"
 #include "random.hpp"
 #include "strip.hpp"
 #include "strip_search.hpp"
@@ -64,14 +65,10 @@ bool move_one(std::vector<Entry>& order, Random& random) {
     if (from == to || !same_class(order[from], order[to])) {
         return false;
     }
-    const auto begin = order.begin();
-    const auto at = [&](std::size_t i) { return begin + static_cast<std::ptrdiff_t>(i); };
     if ((random.next() & 1) != 0) {
-        std::iter_swap(at(from), at(to));
-    } else if (from < to) {
-        std::rotate(at(from), at(from + 1), at(to + 1));
+        std::swap(order[from], order[to]);
     } else {
-        std::rotate(at(to), at(from), at(from + 1));
+        move_element(order, from, to);
     }
     return true;
 }

@@ -35,16 +35,6 @@ bool plain(const Snapshot& snapshot, const Job& job) noexcept {
            everywhere(snapshot, job.options[0].node_class);
 }
 
-GpuMask lowest_of(GpuMask free, int count) noexcept {
-    GpuMask chosen = 0;
-    for (; count > 0; --count) {
-        const GpuMask bit = free & (~free + 1);
-        chosen |= bit;
-        free ^= bit;
-    }
-    return chosen;
-}
-
 GpuMask highest_of(GpuMask free, int count) noexcept {
     GpuMask chosen = 0;
     for (; count > 0; --count) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "strip_search.hpp"
 
+#include "moves.hpp"
 #include "random.hpp"
 #include "strip.hpp"
 #include "value.hpp"
@@ -255,16 +256,11 @@ bool StripSearch::move_job(Change& change) {
     if (from == to || !same_class(entry(trial_.order[from]), entry(trial_.order[to]))) {
         return false;
     }
-    const auto at = [&](std::size_t i) {
-        return trial_.order.begin() + static_cast<std::ptrdiff_t>(i);
-    };
     change = {std::min(from, to), std::max(from, to) + 1};
     if ((random_.next() & 3) == 0) {
-        std::iter_swap(at(from), at(to));
-    } else if (from < to) {
-        std::rotate(at(from), at(from + 1), at(to + 1));
+        std::swap(trial_.order[from], trial_.order[to]);
     } else {
-        std::rotate(at(to), at(from), at(from + 1));
+        move_element(trial_.order, from, to);
     }
     return true;
 }
