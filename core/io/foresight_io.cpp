@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <exception>
 
 using foresight::io::JobFacts;
@@ -57,7 +58,8 @@ fs_settings* fs_settings_load(const char* path, const char* state_dir, char* pro
     tell(problem, size, "");
     try {
         auto* settings = new fs_settings{foresight::io::load_settings(
-            path == nullptr ? "" : path, state_dir == nullptr ? "" : state_dir)};
+            path == nullptr ? "" : path, state_dir == nullptr ? "" : state_dir,
+            std::time(nullptr))};
         tell(problem, size, settings->loaded.problem.c_str());
         if (origin != nullptr) {
             *origin = settings->loaded.origin;
@@ -154,7 +156,7 @@ int fs_settings_demand(const fs_settings* settings, std::int32_t app, std::int64
 bool fs_settings_refresh(fs_settings* settings, char* problem, std::size_t size) {
     tell(problem, size, "");
     try {
-        const bool changed = foresight::io::refresh_curves(settings->loaded);
+        const bool changed = foresight::io::refresh_sources(settings->loaded, std::time(nullptr));
         tell(problem, size, settings->loaded.problem.c_str());
         return changed;
     } catch (const std::exception& error) {
