@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
     int status = foresight::command::kDone;
     foresight::command::add_plan(app, status);
     foresight::command::add_check(app, status);
+    foresight::command::add_forecast(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -20,5 +20,6 @@ enum Status {
 /// its exit status in `status`.  Bad input is an io::InputError.
 void add_plan(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
+void add_forecast(CLI::App& app, int& status);
 
 } // namespace foresight::command
