@@ -119,6 +119,7 @@ Bound::Bound(const Snapshot& snapshot, Neighbours neighbours) : snapshot_(snapsh
     add_apps();
     set_widths();
     add_jobs();
+    price_widths();
     if (neighbours == Neighbours::counted) {
         set_cuts();
     }
@@ -397,7 +398,6 @@ void Bound::set_widths() {
         left_[step] = std::max(0.0, left);
         width_matters_ = std::min(width_matters_, left_[step] / 2);
         room_[steps + step] = shares_[step] * scale(step);
-        highest_[steps + step] = penalty_[step] / scale(step);
     }
 }
 
@@ -406,7 +406,9 @@ double Bound::width(const Choice& choice, std::size_t step) const noexcept {
     const double left = left_[step];
     // Where demand leaves nothing there is no first place that costs nobody a GPU.
     const double first = left < 1 ? 0.0 : 1.0;
-    return 2 * choice.least <= left ? 0.0 : scale(step) * (first + too_many(choice, step));
+    return 2 * choice.least <= left
+               ? 0.0
+               : scale(step) * (first + too_many(choice, step) / second_[step]);
 }
 
 /// Whether no application can be made to give up GPUs faster than its cap says.
@@ -595,7 +597,7 @@ void Bound::set_tolls() {
         excess_[step] = 0;
         if (shares_[step] > 0) {
             const double rest = std::min(penalty_[step], kHighToll) / shares_[step] -
-                                point_[steps + step] * scale(step) - point_[step];
+                                point_[steps + step] * scale(step) / second_[step] - point_[step];
             toll_[step] = std::max(0.0, kToll * rest);
         }
     }
@@ -607,7 +609,7 @@ void Bound::follow_tolls() {
     for (std::size_t step = 0; step < steps; ++step) {
         if (toll_[step] > 0) {
             slack_[step] += kToll * excess_[step];
-            slack_[steps + step] += kToll * scale(step) * excess_[step];
+            slack_[steps + step] += kToll * scale(step) / second_[step] * excess_[step];
         }
     }
 }
@@ -651,8 +653,8 @@ double Bound::apps_cost() {
     for (std::size_t step = 0; step < step_prices_.size(); ++step) {
         step_prices_[step] = point_[step / merge] * shares_[step];
         if (wide_) {
-            relief_[step] =
-                point_[steps + step] * room_[steps + step] + toll_[step] * shares_[step];
+            relief_[step] = point_[steps + step] * room_[steps + step] / second_[step] +
+                            toll_[step] * shares_[step];
         }
     }
     double cost = 0;
@@ -663,7 +665,7 @@ double Bound::apps_cost() {
             slack_[step / merge] -= shares_[step] * held;
             if (wide_) {
                 const double missing = std::max(0.0, curve.demand()[step] - held);
-                slack_[steps + step] += room_[steps + step] * missing;
+                slack_[steps + step] += room_[steps + step] / second_[step] * missing;
                 excess_[step] -= shares_[step] * missing;
             }
         }

@@ -117,6 +117,7 @@ private:
     [[nodiscard]] bool loses_nothing(const App& app) const;
     [[nodiscard]] std::vector<double> missing(int app, bool& alone) const;
     void set_widths();
+    void price_widths();
     [[nodiscard]] int whole_neighbours(const Option& option) const noexcept;
     void set_cuts();
     [[nodiscard]] std::vector<std::pair<Seconds, int>> whole_from() const;
@@ -189,6 +190,7 @@ private:
     bool wide_ = false;
     std::vector<double> penalty_;   ///< by price step: the least that a missing GPU costs
     std::vector<double> toll_;      ///< by price step: price of a GPU that a job has too many
+    std::vector<double> second_;    ///< by price step: GPUs missed for a second wide job
     std::vector<double> excess_;    ///< scratch, by price step: those less the GPUs missing
     std::vector<double> room_;      ///< how much of it there is
     std::vector<double> highest_;   ///< the highest price that makes sense

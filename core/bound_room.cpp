@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The room that the bound's lesser prices share (bound.hpp): how many GPUs may be held past the
- * horizon, which cuts for neighbours there are, how many of their blocks fit in each step.  Cost:
- * O(nodes × (log nodes + cuts)), once.
+ * horizon, what a second wide job costs, which cuts for neighbours there are, how many of their
+ * blocks fit in each step.  Cost: O(nodes × (log nodes + cuts)), once.
  */
 #include "bound.hpp"
 
 #include "value.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace foresight {
 
@@ -34,6 +35,32 @@ void Bound::set_overruns() {
         }
     }
     room_.back() = std::max(0.0, room);
+}
+
+/// How many GPUs must be missing for a second wide job beside the first: with jobs of at least g
+/// GPUs, c/2 < g <= c, that is 2g - c, and then n of them that hold s, b of them (of more than c)
+/// e too many, obey n + e/q <= 1 + missing/q with q = 2g - c, as s <= c + missing.  Where all wide
+/// jobs have more than c the same holds with q = c.
+void Bound::price_widths() {
+    if (left_.empty()) {
+        return;
+    }
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    const auto steps = static_cast<std::size_t>(steps_);
+    second_.assign(steps, 1.0);
+    for (std::size_t step = 0; step < steps; ++step) {
+        double narrowest = kNone;
+        for (const Choice& choice : choices_) {
+            if (2 * choice.least > left_[step]) {
+                narrowest = std::min(narrowest, choice.least);
+            }
+        }
+        if (left_[step] >= 1 && narrowest < kNone) {
+            second_[step] =
+                std::max(1.0, narrowest <= left_[step] ? 2 * narrowest - left_[step] : left_[step]);
+        }
+        highest_[steps + step] = penalty_[step] * second_[step] / scale(step);
+    }
 }
 
 /// Whole nodes, each beside the next, that a request holds wherever it lies: it fills the nodes of

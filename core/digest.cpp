@@ -82,7 +82,8 @@ public:
     }
     Digest& operator<<(const Policy& policy) {
         return *this << policy.name << policy.order << policy.holds << policy.realtime
-                     << policy.age_doubles << policy.packing << policy.move_gain;
+                     << policy.age_doubles << policy.packing << policy.move_gain
+                     << policy.may_fall_short;
     }
 
     [[nodiscard]] std::uint64_t value() const noexcept { return state_; }

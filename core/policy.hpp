@@ -41,6 +41,9 @@ struct Policy {
     /// What a plan pays for an announced start that it moves back: a share of the job's worth
     /// (memory.hpp).
     double move_gain = 0.05;
+    /// Whether a small cluster's plan may miss real-time demand for a larger objective
+    /// (shortfall.hpp).  Not where the demand is a promise.
+    bool may_fall_short = false;
 };
 
 /// Where in a node, and on which of equal nodes, a block goes; only a strip asks (strip.hpp).

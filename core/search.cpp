@@ -3,6 +3,7 @@
 
 #include "moves.hpp"
 #include "random.hpp"
+#include "shortfall.hpp"
 #include "strip.hpp"
 #include "strip_search.hpp"
 
@@ -164,7 +165,9 @@ Found search_order(const Snapshot& snapshot, const Policy& policy, Decoder& deco
     if (searches(policy) && Strip::suits(snapshot)) {
         return found_on_strip(
             snapshot, policy, decoder,
-            search_strip(snapshot, policy, decoder.holds(), budget, decoder.cancel()));
+            policy.may_fall_short && !snapshot.apps.empty()
+                ? search_shortfalls(snapshot, policy, decoder.holds(), budget, decoder.cancel())
+                : search_strip(snapshot, policy, decoder.holds(), budget, decoder.cancel()));
     }
     std::vector<Entry> order = queue_of(snapshot, policy);
     if (!searches(policy)) {

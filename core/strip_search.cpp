@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint64_t kWindowsPerUnit = 6;
 /// Windows spent on trials when the budget is 0.
 constexpr std::uint64_t kFastWindows = 60;
+/// Of the jobs that lose most so many are tried at the front.
+constexpr std::size_t kFastLosers = 2;
 /// How much worse a trial may be at the start, as a share of all that there is to win.
 constexpr double kThreshold = 0.002;
 /// Trials in vain, for each job, before the best solution is shaken.
@@ -39,6 +41,8 @@ public:
     void try_first_orders();
     void try_more_orders();
     void try_given_order();
+    void try_first(int job);
+    void try_losers(std::size_t most);
     void improve(std::uint64_t granted, double threshold, const std::atomic<bool>* cancel);
     [[nodiscard]] StripPlan result() const;
 
@@ -188,6 +192,37 @@ void StripSearch::accept(const Change& change) {
 void StripSearch::try_given_order() {
     decode({}, kAnyLoss);
     accept({});
+}
+
+/// The best order so far with one job at the front of its class.
+void StripSearch::try_first(int job) {
+    std::vector<int>& order = trial_.order;
+    const auto at = std::find_if(order.begin(), order.end(),
+                                 [&](int index) { return entry(index).job == job; });
+    const auto front = std::find_if(
+        order.begin(), at, [&](int index) { return same_class(entry(index), entry(*at)); });
+    std::rotate(front, at, at + 1);
+    if (decode({}, now_.loss)) {
+        accept({});
+    } else {
+        trial_ = now_;
+    }
+}
+
+/// The jobs that lose most, each at the front of its class: a long job that comes second to short
+/// ones of a higher priority may lose all of the horizon.
+void StripSearch::try_losers(std::size_t most) {
+    std::vector<std::pair<double, int>> losers;
+    for (std::size_t i = 0; i < now_.order.size(); ++i) {
+        losers.emplace_back(-lost_at(i), entry(now_.order[i]).job);
+    }
+    std::sort(losers.begin(), losers.end());
+    losers.resize(std::min(losers.size(), most));
+    for (const auto& [loss, job] : losers) {
+        if (-loss > kNoLoss) {
+            try_first(job);
+        }
+    }
 }
 
 /// Sorts the queue inside its classes by a key, larger first.
@@ -354,13 +389,17 @@ StripPlan StripSearch::result() const {
 
 StripPlan search_strip(const Snapshot& snapshot, const Policy& policy,
                        const std::vector<Hold>& holds, std::uint64_t budget,
-                       const std::atomic<bool>* cancel) {
+                       const std::atomic<bool>* cancel, int first) {
     StripSearch search(snapshot, policy, holds, queue_of(snapshot, policy));
     search.try_first_orders();
+    if (first >= 0) {
+        search.try_first(first);
+    }
     if (snapshot.jobs.empty()) {
         return search.result();
     }
     // What costs little first, as it is without a budget: no budget gives a worse plan than none.
+    search.try_losers(kFastLosers);
     search.improve(kFastWindows, 0, cancel);
     if (budget > 0) {
         search.try_more_orders();

@@ -28,10 +28,11 @@ struct StripPlan {
 };
 
 /// The best plan found; the snapshot must suit a strip.  `holds` say how many GPUs applications
-/// are to have in each step; on which, the search may change.  With budget 0 it tries a few orders.
+/// are to have in each step; on which, the search may change.  With budget 0 it tries a few orders,
+/// one with job `first` at the front of its class unless that is negative.
 [[nodiscard]] StripPlan search_strip(const Snapshot& snapshot, const Policy& policy,
                                      const std::vector<Hold>& holds, std::uint64_t budget,
-                                     const std::atomic<bool>* cancel);
+                                     const std::atomic<bool>* cancel, int first = -1);
 
 /// The plan of one order that has every job once.
 [[nodiscard]] StripPlan decode_strip(const Snapshot& snapshot, const Policy& policy,

@@ -64,6 +64,7 @@ PlanOptions options_of(const PlanArguments& arguments) {
                              io::printable(arguments.policy) + "\"");
     }
     options.policy = *policy;
+    options.policy.may_fall_short = true;
     if (!arguments.realtime.empty()) {
         options.policy.realtime =
             arguments.realtime == "static" ? Realtime::static_peak : Realtime::elastic;

@@ -418,6 +418,21 @@ void nothing_left_by_demand_leaves_room_to_fall_short() {
     CHECK(bound.value() <= best * 1.01);
 }
 
+void a_second_wide_job_costs_all_that_it_lacks() {
+    // Two GPUs of the six that are left are missing for both at a time, at 7 each: one runs.
+    Snapshot snapshot = test::grid(1, 8, 3);
+    snapshot.value.shortfall_weight = 7;
+    App app;
+    app.id = "service";
+    app.demand = {2, 2, 2};
+    snapshot.apps = {app};
+    snapshot.jobs = {test::job("a", 4, 30, 2), test::job("b", 4, 30, 2)};
+    Bound bound(snapshot);
+    bound.tighten(300, 24);
+    CHECK(bound.value() >= 24);
+    CHECK(bound.value() <= 24 * 1.01);
+}
+
 void more_rounds_never_loosen() {
     test::Draw draw(test_seed());
     for (int round = 0; round < 100; ++round) {
@@ -529,6 +544,7 @@ TEST_SUITE("bound", {"never below the best plan", never_below_the_best_plan},
            {"never below a plan", never_below_a_plan},
            {"nothing left by demand leaves room to fall short",
             nothing_left_by_demand_leaves_room_to_fall_short},
+           {"a second wide job costs all that it lacks", a_second_wide_job_costs_all_that_it_lacks},
            {"more rounds never loosen", more_rounds_never_loosen},
            {"curves are the cheapest", curves_are_the_cheapest},
            {"mean starts tell who goes first", mean_starts_tell_who_goes_first},
