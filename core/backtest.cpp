@@ -42,7 +42,7 @@ public:
         known_[index] = std::isnan(value) && index > 0 ? known_[index - 1] : value;
         for (std::size_t i = 0; i < leads_.size() && !std::isnan(value); ++i) {
             if (index >= leads_[i]) {
-                if (const double copy = copy_for(index - leads_[i], leads_[i]); !std::isnan(copy)) {
+                if (const double copy = own_copy(index - leads_[i], leads_[i]); !std::isnan(copy)) {
                     errors_[i].add(value - copy);
                 }
             }
@@ -64,15 +64,24 @@ public:
 private:
     static constexpr std::size_t kFewestErrors = 10;
 
-    /// Of the window that the method copies for a target so far after `origin`.
+    /// The value so many windows or whole periods before the target; NaN when it is not known.
+    [[nodiscard]] double earlier(std::size_t origin, std::size_t lead, std::size_t period) const {
+        const std::size_t back = (lead + period - 1) / period * period;
+        return origin + lead >= back ? values_[origin + lead - back] : kUnknown;
+    }
+
+    /// What the method copies for a target so far after `origin`; NaN when that is not known.
+    [[nodiscard]] double own_copy(std::size_t origin, std::size_t lead) const {
+        return period_ == 0 ? known_[origin] : earlier(origin, lead, period_);
+    }
+
+    /// The same or, when it is not known, a day ago, else the last known value.
     [[nodiscard]] double copy_for(std::size_t origin, std::size_t lead) const {
-        for (const std::size_t period : {period_, period_ > 0 ? day_ : 0}) {
-            const std::size_t back = period == 0 ? 0 : (lead + period - 1) / period * period;
-            if (back > 0 && origin + lead >= back && !std::isnan(values_[origin + lead - back])) {
-                return values_[origin + lead - back];
-            }
+        double copy = own_copy(origin, lead);
+        if (std::isnan(copy) && period_ > 0) {
+            copy = earlier(origin, lead, day_);
         }
-        return known_[origin];
+        return std::isnan(copy) ? known_[origin] : copy;
     }
 
     const std::vector<double>& values_;
@@ -94,13 +103,9 @@ public:
     void see(std::size_t index) override { forecaster_.observe(values_[index]); }
 
     [[nodiscard]] std::vector<std::vector<double>> ask() override {
-        std::vector<std::vector<double>> asked(leads_.size());
-        for (const double q : quantiles_) {
-            const std::vector<double> curve =
-                forecaster_.quantile(q, static_cast<int>(leads_.back()));
-            for (std::size_t i = 0; i < leads_.size(); ++i) {
-                asked[i].push_back(curve[leads_[i] - 1]);
-            }
+        std::vector<std::vector<double>> asked;
+        for (const std::size_t lead : leads_) {
+            asked.push_back(forecaster_.at(static_cast<int>(lead), quantiles_));
         }
         return asked;
     }

@@ -9,7 +9,8 @@
  * Beside the forecaster (forecast.hpp) stand three baselines: the last value, the same time
  * yesterday, the same time a week ago, each plus the quantile of its own errors at the same lead
  * for all targets up to the origin (nothing is added below ten of them).  Where the window that a
- * baseline copies is not known, it copies that of a day ago, else the last known value.
+ * baseline copies is not known, it copies that of a day ago, else the last known value; the errors
+ * of such makeshifts are not counted among its own.
  *
  * Cost: O(windows × (leads × errors moved + the method's own)).
  */

@@ -6,11 +6,24 @@
 
 namespace foresight {
 
-double quantile_of_sorted(const double* sorted, std::size_t count, double q) noexcept {
-    const double place = q * static_cast<double>(count - 1);
+namespace {
+
+/// Between the two nearest to a place, counted from 0.
+double at_place(const double* sorted, std::size_t count, double place) noexcept {
+    place = std::clamp(place, 0.0, static_cast<double>(count - 1));
     const auto below = static_cast<std::size_t>(std::floor(place));
     const std::size_t above = std::min(below + 1, count - 1);
     return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+} // namespace
+
+double quantile_of_sorted(const double* sorted, std::size_t count, double q) noexcept {
+    return at_place(sorted, count, q * static_cast<double>(count - 1));
+}
+
+double quantile_of_few(const double* sorted, std::size_t count, double q) noexcept {
+    return at_place(sorted, count, q * static_cast<double>(count + 1) - 1);
 }
 
 void Residuals::add(double error) {

@@ -16,6 +16,10 @@ namespace foresight {
 /// Hyndman & Fan 1996, the usual one).
 [[nodiscard]] double quantile_of_sorted(const double* sorted, std::size_t count, double q) noexcept;
 
+/// The same such that one more number of their kind lies below it with probability q (definition
+/// 6): farther out where they are few, up to the largest.
+[[nodiscard]] double quantile_of_few(const double* sorted, std::size_t count, double q) noexcept;
+
 class Residuals {
 public:
     /// Remembers so many; the oldest gives way.
@@ -23,6 +27,7 @@ public:
 
     void add(double error);
     [[nodiscard]] std::size_t count() const noexcept { return sorted_.size(); }
+    [[nodiscard]] const std::vector<double>& sorted() const noexcept { return sorted_; }
     /// 0 where there are fewer than `least`.
     [[nodiscard]] double quantile(double q, std::size_t least) const noexcept;
 
