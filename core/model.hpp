@@ -51,7 +51,7 @@ struct Node {
     std::int64_t cpus = kUnlimited; ///< schedulable CPUs
     std::int64_t memory_mib = kUnlimited;
     GpuMask usable = ~GpuMask{0};      ///< GPUs that exist and are healthy
-    std::vector<GpuMask> gpus_of_type; ///< indexed by type; shorter than the type list is "none"
+    std::vector<GpuMask> gpus_of_type{}; ///< indexed by type; shorter than the type list is "none"
 };
 
 /// A node that may not be used in [from, until): a maintenance window, a reservation of others,

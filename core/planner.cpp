@@ -29,7 +29,7 @@ Plan finish(const Snapshot& snapshot, const PlanOptions& options, Draft draft, D
     plan.work = draft.work;
     plan.budget = options.budget;
     plan.complete = !decoder.cancelled();
-    if (plan.complete) {
+    if (plan.complete && options.explained) {
         explain(snapshot, decoder, plan);
         plan.metrics = measure(snapshot, plan);
         Bound bound = prices.bound();

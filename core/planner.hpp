@@ -19,6 +19,8 @@ struct PlanOptions {
     std::uint64_t budget = 0;
     /// Set from another thread to stop at once; the plan is then incomplete and must not be used.
     const std::atomic<bool>* cancel = nullptr;
+    /// False leaves out reasons, metrics and bound, which only a reader needs.
+    bool explained = true;
 };
 
 /// Plans the whole queue.  Never throws on a snapshot that check(snapshot) accepts, memory aside.
