@@ -481,9 +481,15 @@ private:
 
     void enter(Draft draft) {
         const double score = promises_.score(draft);
-        if (!entered_ || score > score_ + 1e-9 * std::abs(score_)) {
+        // Demand is the older promise: what announced starts are worth never pays for a miss.
+        const double missed = policy_.may_fall_short ? 0 : promises_.missed(draft);
+        const double less = missed_ - missed;
+        const double slack = 1e-9 * std::abs(missed_);
+        if (!entered_ || less > slack ||
+            (less >= -slack && score > score_ + 1e-9 * std::abs(score_))) {
             best_ = std::move(draft);
             score_ = score;
+            missed_ = missed;
         }
         entered_ = true;
     }
@@ -496,6 +502,7 @@ private:
     bool same_nodes_;
     Draft best_;
     double score_ = 0;
+    double missed_ = 0;
     std::uint64_t work_ = 0;
     bool entered_ = false;
 };

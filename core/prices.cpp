@@ -15,6 +15,9 @@ namespace {
 /// On smaller clusters a block's place is looked for by the search itself.
 constexpr std::size_t kFewNodes = 24;
 
+/// Shorter jobs do not come forward any more.
+constexpr Seconds kBriefest = 60;
+
 /// Of what jobs yield that are poured like water: what a plan of blocks makes of it.
 constexpr double kPoured = 0.95;
 
@@ -120,7 +123,7 @@ double Prices::guess(const std::vector<Entry>& queue) const {
 }
 
 std::vector<Entry> Prices::order(const std::vector<Entry>& queue, int rounds, double reached,
-                                 double lead) {
+                                 const Forward& forward) {
     Bound& bound = ordering();
     bound.tighten(rounds, reached);
     const std::vector<double> starts = bound.mean_starts();
@@ -129,10 +132,13 @@ std::vector<Entry> Prices::order(const std::vector<Entry>& queue, int rounds, do
     keyed.reserve(queue.size());
     for (const Entry& entry : queue) {
         const Job& job = snapshot_.jobs[static_cast<std::size_t>(entry.job)];
-        const int gpus = job.options[static_cast<std::size_t>(entry.option)].request.gpus();
+        const Option& option = job.options[static_cast<std::size_t>(entry.option)];
         const double start = starts[static_cast<std::size_t>(entry.job)];
+        const double length = static_cast<double>(std::max(kBriefest, option.duration));
+        const double doublings = std::log2(std::max(1, option.request.gpus()));
+        const double halvings = std::log2(std::max(1.0, horizon / length));
         keyed.emplace_back((start < static_cast<double>(kNever) ? start : 2 * horizon) -
-                               lead * horizon * std::log2(std::max(1, gpus)),
+                               horizon * (forward.wide * doublings + forward.brief * halvings),
                            entry);
     }
     std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {

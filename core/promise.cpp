@@ -123,6 +123,18 @@ void Promises::match(const std::vector<Placement>& placements, Function function
     }
 }
 
+double Promises::missed(const Draft& draft) const {
+    double missed = 0;
+    for (std::size_t a = 0; a < draft.holds.size(); ++a) {
+        const App& app = snapshot_.apps[a];
+        for (std::size_t step = 0; step < draft.holds[a].steps.size(); ++step) {
+            const int missing = app.demand[step] - count_gpus(draft.holds[a].steps[step]);
+            missed += snapshot_.value.shortfall_weight * app.priority * std::max(0, missing);
+        }
+    }
+    return missed;
+}
+
 double Promises::score(const Draft& draft) const {
     double score = 0;
     for (const Placement& place : draft.placements) {
@@ -131,13 +143,7 @@ double Promises::score(const Draft& draft) const {
                             count_gpus(place.shares), place.start, place.end);
         }
     }
-    for (std::size_t a = 0; a < draft.holds.size(); ++a) {
-        const App& app = snapshot_.apps[a];
-        for (std::size_t step = 0; step < draft.holds[a].steps.size(); ++step) {
-            const int missing = app.demand[step] - count_gpus(draft.holds[a].steps[step]);
-            score -= snapshot_.value.shortfall_weight * app.priority * std::max(0, missing);
-        }
-    }
+    score -= missed(draft);
     match(draft.placements, [&](std::size_t i, std::ptrdiff_t placed) {
         const Promise& promise = promises_[i];
         if (placed < 0 ||

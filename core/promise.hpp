@@ -30,6 +30,9 @@ public:
         return priority_[static_cast<std::size_t>(job)];
     }
 
+    /// What the demand costs that a plan misses.
+    [[nodiscard]] double missed(const Draft& draft) const;
+
     /// Value by aged priority, less unmet demand, less what late starts cost.
     [[nodiscard]] double score(const Draft& draft) const;
 

@@ -21,8 +21,11 @@ constexpr std::size_t kFewJobs = 64;
 /// Rounds of the bound before a long queue's first decode, and between further ones.
 constexpr int kFirstRounds = 16;
 constexpr int kMoreRounds = 6;
-/// How far a wide job comes forward (prices.hpp); the first is what a plan without a budget takes.
-constexpr std::array kLeads{1.0 / 14, 1.0 / 7, 1.0 / 28, 1.0 / 10, 0.0};
+/// How far wide and short jobs come forward (prices.hpp); the first is what a plan without a budget
+/// takes.
+constexpr std::array kForward{Forward{1.0 / 14, 1.0 / 32}, Forward{1.0 / 7, 1.0 / 32},
+                              Forward{1.0 / 28, 0},        Forward{1.0 / 14, 0},
+                              Forward{1.0 / 10, 1.0 / 64}, Forward{0, 0}};
 /// So many decodes at ever better prices without a gain end them.
 constexpr int kMostIdle = 12;
 
@@ -82,12 +85,16 @@ Decoded decode_by_prices(const Snapshot& snapshot, Decoder& decoder, Prices& pri
     const bool shapes = snapshot.block != Block::any;
     const auto spent = [&] { return decoder.work() + prices.work(); };
     const std::uint64_t until = spent() + budget;
-    order = prices.order(queue, kFirstRounds, prices.guess(queue), shapes ? kLeads.front() : 0);
+    const auto forward = [&](std::size_t i, double narrower) {
+        const Forward& chosen = kForward[i % kForward.size()];
+        return Forward{shapes ? chosen.wide : chosen.wide * narrower, chosen.brief};
+    };
+    order = prices.order(queue, kFirstRounds, prices.guess(queue), forward(0, 0));
     Decoded best = decoder.decode(order);
     int idle = 0;
     for (std::size_t i = 1; idle < kMostIdle && spent() < until && !decoder.cancelled(); ++i) {
-        const double lead = kLeads[i % kLeads.size()] / (shapes ? 1 : 4);
-        std::vector<Entry> trial = prices.order(queue, kMoreRounds, best.value, lead);
+        std::vector<Entry> trial =
+            prices.order(queue, kMoreRounds, best.value, forward(i, 1.0 / 4));
         Decoded decoded = decoder.decode(trial);
         ++idle;
         if (decoded.value > best.value && !decoder.cancelled()) {
