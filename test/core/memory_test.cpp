@@ -374,6 +374,31 @@ void a_broken_promise_costs_double_the_next_time() {
     CHECK(moves < 12);
 }
 
+void no_announced_start_pays_for_missed_demand() {
+    // On one node, and on many, which have another search.
+    for (const int nodes : {1, 30}) {
+        Snapshot snapshot = test::grid(nodes, 8, 12, 600);
+        snapshot.block = Block::contiguous;
+        App app;
+        app.id = "service";
+        app.demand.assign(12, 0);
+        snapshot.apps = {app};
+        for (int node = 0; node < nodes; ++node) {
+            snapshot.jobs.push_back(test::job("wide" + std::to_string(node), 8, 1800, 100));
+            snapshot.jobs.back().begin = 3000;
+        }
+        const PlanOptions options = foresight_options();
+        Memory memory;
+        CHECK_INT(static_cast<int>(make_plan(snapshot, options, memory).metrics.value),
+                  nodes * 8 * 3 * 100);
+        // To move a start costs 120 by the rule, the demand that it is in the way of 48.
+        snapshot.apps[0].demand[6] = snapshot.apps[0].demand[7] = 3;
+        const Plan plan = make_plan(snapshot, options, memory);
+        CHECK_INT(static_cast<int>(plan.metrics.shortfall_gpu_steps), 0);
+        CHECK(validate(snapshot, plan).empty());
+    }
+}
+
 } // namespace
 
 TEST_SUITE("memory", {"nothing changed, nothing moves", nothing_changed_nothing_moves},
@@ -388,4 +413,5 @@ TEST_SUITE("memory", {"nothing changed, nothing moves", nothing_changed_nothing_
            {"short jobs never double-book", short_jobs_never_double_book},
            {"memory survives any change", memory_survives_any_change},
            {"a broken promise costs double the next time",
-            a_broken_promise_costs_double_the_next_time})
+            a_broken_promise_costs_double_the_next_time},
+           {"no announced start pays for missed demand", no_announced_start_pays_for_missed_demand})
