@@ -9,6 +9,7 @@ extern "C" {
 #include "../../plugin/guard.h"
 }
 #include "io/demand.hpp"
+#include "io/fetch.hpp"
 #include "io/error.hpp"
 #include "io/file.hpp"
 #include "io/text.hpp"
@@ -109,6 +110,28 @@ void check_partition(const std::string& name, const std::string& key, int line,
     }
 }
 
+/// The files of Demand=prometheus.
+void check_server(const io::RealtimeSettings& app, const std::string& place,
+                  const std::string& directory, Findings& findings) {
+    const auto check = [&](const char* key, const std::string& file, auto read) {
+        try {
+            if (!file.empty()) {
+                (void)read(io::path_in(directory, file));
+            }
+        } catch (const io::InputError& error) {
+            findings.push_back({Level::must, place + ": " + key + ": " + error.what(), ""});
+        }
+    };
+    check("CaFile", app.ca_file, [](const std::string& path) { return io::read_file(path); });
+    check("TokenFile", app.token_file, io::read_token);
+    if (!app.token_file.empty() && app.url.rfind("http://", 0) == 0) {
+        findings.push_back({Level::note,
+                            place + ": TokenFile: http:// carries the token for all to read; "
+                                    "https:// does not",
+                            ""});
+    }
+}
+
 void check_app(const io::RealtimeSettings& app, const std::string& conf_path,
                const SlurmConf* slurm, Findings& findings) {
     const std::string place = io::shown_name(conf_path) + ":" + std::to_string(app.line);
@@ -125,6 +148,7 @@ void check_app(const io::RealtimeSettings& app, const std::string& conf_path,
                                                  "job's comment; add Account=, QOS= or "
                                                  "Partition= where that matters", ""});
     }
+    check_server(app, place, io::directory_of(conf_path), findings);
     if (static_cast<io::DemandSource>(app.demand) != io::DemandSource::file) {
         return;
     }

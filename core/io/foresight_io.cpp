@@ -7,6 +7,7 @@
 
 #include "../capi.hpp"
 #include "error.hpp"
+#include "fetch.hpp"
 #include "last_good.hpp"
 #include "publish.hpp"
 
@@ -22,6 +23,7 @@ using foresight::io::WeightSettings;
 
 struct fs_settings {
     LoadedSettings loaded;
+    foresight::io::Fetcher fetcher{loaded.sources};
 };
 
 namespace {

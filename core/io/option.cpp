@@ -35,6 +35,8 @@ std::string kind_name(const Option& option) {
     case OptionKind::duration: return "a time (minutes, mm:ss, hh:mm:ss, d-hh[:mm[:ss]])";
     case OptionKind::memory: return "a size (MiB, or with K, M, G or T)";
     case OptionKind::path: return "a path";
+    case OptionKind::url: return "an http:// or https:// URL without user, ? and #";
+    case OptionKind::text: return "a text";
     case OptionKind::word: return "a name of letters, digits, '_', '-' and '.'";
     case OptionKind::names: return "names separated by commas";
     }
@@ -50,8 +52,14 @@ std::string shown(const Option& option, double stored) {
 }
 
 bool has_range(const Option& option) {
-    return option.kind != OptionKind::choice && option.kind != OptionKind::path &&
-           option.kind != OptionKind::word && option.kind != OptionKind::names;
+    switch (option.kind) {
+    case OptionKind::whole:
+    case OptionKind::number:
+    case OptionKind::milliseconds:
+    case OptionKind::duration:
+    case OptionKind::memory: return true;
+    default: return false;
+    }
 }
 
 [[noreturn]] void refuse(const Option& option, std::string_view text) {
@@ -74,6 +82,33 @@ std::string parse_word(const Option& option, std::string_view text) {
                c == '_' || c == '-' || c == '.';
     });
     if (text.empty() || text.size() > kLongestWord || !fine || text.front() == '.') {
+        refuse(option, text);
+    }
+    return std::string(text);
+}
+
+bool has_control(std::string_view text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+}
+
+/// What may pass a secret on (a user's password, a key among the parameters) is refused: a URL
+/// stands in log lines.
+std::string parse_url(const Option& option, std::string_view text) {
+    const std::size_t colon = std::min(text.find("://"), text.size());
+    const std::string scheme = lower(text.substr(0, colon));
+    const std::string_view rest = text.substr(std::min(colon + 3, text.size()));
+    const bool fine = (scheme == "http" || scheme == "https") && !rest.empty() &&
+                      rest.front() != '/' && rest.front() != ':' && !has_control(text) &&
+                      rest.find_first_of(" ?#@\\\"<>") == std::string_view::npos;
+    if (!fine) {
+        refuse(option, text);
+    }
+    return scheme + "://" + std::string(rest);
+}
+
+std::string parse_text(const Option& option, std::string_view text) {
+    if (trim(text).empty() || has_control(text)) {
         refuse(option, text);
     }
     return std::string(text);
@@ -104,6 +139,8 @@ OptionValue parse_option(const Option& option, std::string_view text) {
     switch (option.kind) {
     case OptionKind::choice: return parse_choice(option, text);
     case OptionKind::path: return std::string(text);
+    case OptionKind::url: return parse_url(option, text);
+    case OptionKind::text: return parse_text(option, text);
     case OptionKind::word: return parse_word(option, text);
     case OptionKind::names: {
         std::vector<std::string> names = split(text, ',');

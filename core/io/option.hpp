@@ -25,6 +25,8 @@ enum class OptionKind {
     duration,     ///< Slurm's time formats, stored in seconds
     memory,       ///< Slurm's sizes, stored in MiB
     path,         ///< a path
+    url,          ///< http:// or https://, without user, parameters or fragment
+    text,         ///< any text without control characters
     word,         ///< letters, digits, '_', '-', '.': it becomes part of file names and labels
     names,        ///< names separated by commas
 };

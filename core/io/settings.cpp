@@ -117,9 +117,9 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
         {{"MaxSwap", K::whole, "", 0, kMostGpus, "",
           "Most GPUs gained plus given up from one step to the next; without it any number."},
          to(&R::max_swap)},
-        {{"Demand", K::choice, "none|file|static", 0, 0, "none",
-          "file: the curve in File=. static: always Gpus=. Follows from File= or Gpus= when left "
-          "out."},
+        {{"Demand", K::choice, "none|file|static|prometheus", 0, 0, "none",
+          "file: the curve in File=. static: always Gpus=. prometheus: what Query= gives at Url=, "
+          "now and in the past. Follows from File=, Gpus= or Query= when left out."},
          to(&R::demand)},
         {{"File", K::path, "", 0, 0, "",
           "CSV with the header time,gpus; a relative path is taken from foresight.conf's folder. "
@@ -127,10 +127,50 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
          to(&R::file)},
         {{"Gpus", K::whole, "", 0, kMostGpus, "0", "GPUs wanted at all times (Demand=static)."},
          to(&R::gpus)},
-        {{"MinGpus", K::whole, "", 0, kMostGpus, "0", "Never keep fewer, whatever the curve says."},
+        {{"Url", K::url, "", 0, 0, "",
+          "Where the Prometheus server is, or one that speaks its HTTP API: "
+          "https://prometheus.example:9090. Demand=prometheus needs it."},
+         to(&R::url)},
+        {{"Query", K::text, "", 0, 0, "",
+          "PromQL that gives one series, in double quotes when it has spaces; labels then in "
+          "single ones: \"sum(rate(requests_total{app='chat'}[5m]))\". Demand=prometheus needs "
+          "it."},
+         to(&R::query)},
+        {{"QueryStep", K::duration, "", 60, 3600, "00:10:00",
+          "Distance of the values of its past that are asked for and learnt from."},
+         to(&R::query_step)},
+        {{"Past", K::duration, "", kDay, 366 * kDay, "28-00",
+          "How far back its past is asked for. At most 50000 times QueryStep."},
+         to(&R::past)},
+        {{"CaFile", K::path, "", 0, 0, "",
+          "Certificates in PEM that an https server's is checked against; without it the "
+          "system's."},
+         to(&R::ca_file)},
+        {{"TokenFile", K::path, "", 0, 0, "",
+          "File with a bearer token for the server, for SlurmUser alone to read; read again at "
+          "each request."},
+         to(&R::token_file)},
+        {{"Timeout", K::duration, "", 1, 300, "00:00:10",
+          "A request without a whole answer after this has failed."},
+         to(&R::timeout)},
+        {{"FetchInterval", K::duration, "", 1, 3600, "00:00:30", "How often the level now is asked for."},
+         to(&R::fetch_interval)},
+        {{"StaleAfter", K::duration, "", 10, 7 * kDay, "00:15:00",
+          "While there is no good value, the present size stays; so long after the last one "
+          "MaxGpus= are kept. Longer than FetchInterval."},
+         to(&R::stale_after)},
+        {{"UnitsPerGpu", K::number, "", 1e-9, 1e15, "1",
+          "How much of what Query= gives one GPU serves: requests a second, sessions. The GPUs are "
+          "rounded up."},
+         to(&R::units_per_gpu)},
+        {{"Headroom", K::number, "", 0, 1000, "0", "Percent that are added to the demand."},
+         to(&R::headroom)},
+        {{"MinGpus", K::whole, "", 0, kMostGpus, "0",
+          "Never keep fewer, whatever the demand. Only a demand of 0 comes down to it."},
          to(&R::min_gpus)},
         {{"MaxGpus", K::whole, "", 0, kMostGpus, "1000000",
-          "Never keep more. Kept whole while a curve has never been readable."},
+          "Never keep more. Kept whole while a curve has never been readable and when a demand is "
+          "stale: the size that a static reservation would have. Demand=prometheus needs it."},
          to(&R::max_gpus)},
         {{"CpusPerGpu", K::whole, "", 0, 100000, "",
           "CPUs kept with each GPU; without it a node's CPUs divided by its GPUs."},
@@ -211,6 +251,7 @@ private:
     void parse_realtime(const ConfLine& line);
     void parse_weight(const ConfLine& line);
     void check_realtime(RealtimeSettings& app, const std::set<std::string>& given);
+    void check_prometheus(const RealtimeSettings& app, const std::set<std::string>& given);
     void check_whole();
     void unknown_key(int line, const std::string& key);
 
@@ -308,12 +349,13 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
     if (given.count("demand") == 0) {
         source = given.count("file") != 0   ? DemandSource::file
                  : given.count("gpus") != 0 ? DemandSource::constant
+                 : given.count("query") != 0 ? DemandSource::prometheus
                                             : DemandSource::none;
         app.demand = static_cast<std::int64_t>(source);
     }
     if (source == DemandSource::none && given.count("demand") == 0) {
-        wrong("Realtime", "needs a demand: Demand=file File=..., Demand=static Gpus=... or "
-                          "Demand=none");
+        wrong("Realtime", "needs a demand: Demand=file File=..., Demand=static Gpus=..., "
+                          "Demand=prometheus Url=... Query=... or Demand=none");
     }
     if ((source == DemandSource::file) != !app.file.empty()) {
         wrong("File", source == DemandSource::file ? "Demand=file needs it"
@@ -323,6 +365,7 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
         wrong("Gpus", source == DemandSource::constant ? "Demand=static needs it"
                                                        : "goes with Demand=static only");
     }
+    check_prometheus(app, given);
     if (app.min_gpus > app.max_gpus) {
         wrong("MinGpus", "must not be above MaxGpus");
     }
@@ -337,6 +380,33 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
     }
     if (app.hold_partition.empty() && app.match.partitions.size() == 1) {
         app.hold_partition = app.match.partitions.front();
+    }
+}
+
+/// The keys of Demand=prometheus: those it needs, and that they stand nowhere else.
+void SettingsParser::check_prometheus(const RealtimeSettings& app,
+                                      const std::set<std::string>& given) {
+    constexpr Seconds most_windows = 50'000;
+    const auto wrong = [&](const std::string& key, const std::string& what) {
+        complain(app.line, key + ": " + what);
+    };
+    const bool wanted = static_cast<DemandSource>(app.demand) == DemandSource::prometheus;
+    for (const char* key : {"Url", "Query", "MaxGpus"}) {
+        if (wanted && given.count(lower(key)) == 0) {
+            wrong(key, "Demand=prometheus needs it");
+        }
+    }
+    for (const char* key : {"Url", "Query", "QueryStep", "Past", "CaFile", "TokenFile", "Timeout",
+                            "FetchInterval", "StaleAfter", "UnitsPerGpu"}) {
+        if (!wanted && given.count(lower(key)) != 0) {
+            wrong(key, "goes with Demand=prometheus only");
+        }
+    }
+    if (app.past / app.query_step > most_windows) {
+        wrong("Past", "is more than " + std::to_string(most_windows) + " times QueryStep");
+    }
+    if (app.stale_after <= app.fetch_interval) {
+        wrong("StaleAfter", "must be longer than FetchInterval");
     }
 }
 

@@ -46,7 +46,7 @@ struct JobFacts {
 
 [[nodiscard]] bool matches(const JobMatch& match, const JobFacts& job);
 
-enum class DemandSource { none, file, constant };
+enum class DemandSource { none, file, constant, prometheus };
 
 /// A Realtime= line.
 struct RealtimeSettings {
@@ -57,6 +57,17 @@ struct RealtimeSettings {
     std::int64_t demand = 0;   ///< DemandSource
     std::string file;          ///< of DemandSource::file, as written
     std::int64_t gpus = 0;     ///< of DemandSource::constant
+    std::string url;           ///< of DemandSource::prometheus, and what follows
+    std::string query;
+    std::string ca_file;
+    std::string token_file;
+    Seconds query_step = 0;
+    Seconds past = 0;
+    Seconds timeout = 0;
+    Seconds fetch_interval = 0;
+    Seconds stale_after = 0;
+    double units_per_gpu = 0;
+    double headroom = 0; ///< percent
     std::int64_t min_gpus = 0;
     std::int64_t max_gpus = 0;
     std::int64_t cpus_per_gpu = 0; ///< -1: a node's share of a GPU

@@ -7,6 +7,7 @@
 
 #include "curve_source.hpp"
 #include "file.hpp"
+#include "prometheus.hpp"
 
 namespace foresight::io {
 
@@ -52,12 +53,16 @@ std::shared_ptr<Source> make_source(const RealtimeSettings& app, const std::stri
     case DemandSource::file:
         return std::make_shared<CurveSource>(
             path_in(directory, app.file), kept_curve(state_dir, app.name), app.name, now, problem);
+    case DemandSource::prometheus:
+        return std::make_shared<PrometheusSource>(app, directory, now);
     }
     return nullptr;
 }
 
 Conversion conversion_of(const RealtimeSettings& app) noexcept {
     Conversion made;
+    made.units_per_gpu = app.units_per_gpu;
+    made.headroom = app.headroom;
     made.min_gpus = static_cast<std::int32_t>(app.min_gpus);
     made.max_gpus = static_cast<std::int32_t>(app.max_gpus);
     return made;
