@@ -47,6 +47,7 @@ Points points_at(const Past& past, std::size_t lead) noexcept {
     const double profile_now = past.profile(now);
     Points at;
     at.value.fill(kUnknown);
+    at.value[points::zero] = 0;
     at.value[points::last] = last;
     at.value[points::yesterday] = past.same_time(past.day(), target);
     at.value[points::week_ago] = past.same_time(past.week(), target);

@@ -28,10 +28,12 @@ constexpr std::size_t day = 6;           ///< mean of the last day
 constexpr std::size_t drift = 7;         ///< the last value moved as the profile moves
 constexpr std::size_t scaled = 8;        ///< the profile in proportion to the last six hours
 constexpr std::size_t regression = 9;
-constexpr std::size_t count = 10;
+constexpr std::size_t zero = 10; ///< its errors are the values themselves
+constexpr std::size_t count = 11;
 } // namespace points
 
 enum class Spread {
+    none,        ///< a median alone, as it is
     all,         ///< of all past errors
     week,        ///< of those of the last seven days
     two_days,    ///< of those of the last two days
@@ -45,10 +47,11 @@ struct Expert {
 };
 
 /// The first three, with all of their errors, are the baselines of a back-test.
-inline constexpr std::array<Expert, 17> kExperts{{
+inline constexpr std::array<Expert, 20> kExperts{{
     {points::last, Spread::all},
     {points::yesterday, Spread::all},
     {points::week_ago, Spread::all},
+    {points::last, Spread::none},
     {points::last, Spread::week},
     {points::last, Spread::time_of_day},
     {points::near_week_ago, Spread::time_of_day},
@@ -58,6 +61,8 @@ inline constexpr std::array<Expert, 17> kExperts{{
     {points::day, Spread::time_of_day},
     {points::drift, Spread::week},
     {points::scaled, Spread::week},
+    {points::zero, Spread::all},
+    {points::zero, Spread::week},
     {points::regression, Spread::all},
     {points::regression, Spread::week},
     {points::regression, Spread::two_days},

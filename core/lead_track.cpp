@@ -10,16 +10,17 @@ namespace foresight {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostErrors = 8640;
-constexpr std::size_t kFewest = 10;     ///< errors, below which a spread is none
-constexpr std::size_t kDailyKept = 14;  ///< days, for errors by time of day
-constexpr std::size_t kDailyAround = 9; ///< ten minutes to both sides of the time of day
+constexpr std::size_t kMostErrors = 4032;
+constexpr std::size_t kFewest = 10;    ///< errors, below which a spread is none
+constexpr std::size_t kDailyKept = 14; ///< days, for errors by time of day
 constexpr std::size_t kDailyFewest = 60;
-constexpr double kSharpness = 15;     ///< of weights, to the standing
+constexpr double kSharpness = 10;     ///< of weights, to the standing
+constexpr double kRemembered = 3;     ///< days, after which a target counts by half
 constexpr double kConvinced = 2;      ///< days of targets: their standing counts by half
+constexpr std::size_t kMedian = 3;    ///< of kLevels
 constexpr std::size_t kFirstTail = 5; ///< of kLevels: 0.9
 constexpr double kTailGain = 0.03;    ///< in ten minutes
-constexpr double kTailLeak = 0.003;
+constexpr double kTailLeak = 0.002;
 
 double pinball(double value, double forecast, double q) noexcept {
     return value >= forecast ? q * (value - forecast) : (1 - q) * (forecast - value);
@@ -53,20 +54,23 @@ LeadTrack::LeadTrack(std::size_t lead, const Past& past) : lead_(lead), made_(le
     const auto of_day = [&](double days) {
         return std::exp2(-1 / (days * static_cast<double>(past.day())));
     };
-    forget_ = of_day(3);
+    for (std::size_t l = 0; l < kLevels.size(); ++l) {
+        // Far out, the targets that tell experts apart are rare: they are remembered longer.
+        const double rare = std::sqrt(std::max(1.0, 0.1 / (1 - kLevels[l])));
+        forget_[l] = of_day(kRemembered * rare);
+        convinced_[l] = kConvinced * rare * static_cast<double>(past.day());
+    }
     forget_regression_ = of_day(20);
     window_share_ = std::clamp(144.0 / static_cast<double>(past.day()), 0.1, 3.0);
     // What is learnt of far leads comes late, and would overshoot.
     tail_gain_ = window_share_ * kTailGain *
                  std::pow(std::max(1.0, window_share_ * static_cast<double>(lead)), -0.3);
-    convinced_ = kConvinced * static_cast<double>(past.day());
     for (const Expert& expert : kExperts) {
         errors_.emplace_back(most_errors(expert.spread, past));
     }
-    const std::size_t slots = past.day() / past.windows(600) + 1;
     for (std::size_t point = 0; point < points::count; ++point) {
         if (by_time_of_day(point)) {
-            daily_[point].assign(slots * kDailyKept, kUnknown);
+            daily_[point].emplace_back(past, kDailyKept);
         }
     }
 }
@@ -91,15 +95,15 @@ void LeadTrack::learn_standing(const Made& made, double value) {
             }
             Standing& standing = standing_[k][l];
             const double excess = pinball(value, made.quantile[k][l], kLevels[l]) - combined;
-            standing.excess = forget_ * standing.excess + excess;
-            standing.combined = forget_ * standing.combined + combined;
-            standing.targets = forget_ * standing.targets + 1;
+            standing.excess = forget_[l] * standing.excess + excess;
+            standing.combined = forget_[l] * standing.combined + combined;
+            standing.targets = forget_[l] * standing.targets + 1;
         }
     }
 }
 
 void LeadTrack::learn_tails(const Made& made, double value) {
-    const double error = std::fabs(value - made.combined[3]);
+    const double error = std::fabs(value - made.combined[kMedian]);
     const double rate = std::min(1.0, window_share_ / 144);
     error_ = error_ > 0 ? std::lerp(error_, error, rate) : error;
     for (std::size_t l = kFirstTail; l < kLevels.size(); ++l) {
@@ -116,15 +120,9 @@ void LeadTrack::learn_errors(const Made& made, const Past& past, double value) {
             errors_[k].add((value - point) / scale_of(kExperts[k], point, made.unit));
         }
     }
-    const std::size_t index = past.size();
-    const std::size_t stride = past.windows(600);
-    if (index % stride == 0) {
-        const std::size_t slot = index % past.day() / stride;
-        const std::size_t kept = index / past.day() % kDailyKept;
-        for (std::size_t point = 0; point < points::count; ++point) {
-            if (!daily_[point].empty()) {
-                daily_[point][slot * kDailyKept + kept] = value - made.point[point];
-            }
+    for (std::size_t point = 0; point < points::count; ++point) {
+        for (DailyErrors& daily : daily_[point]) {
+            daily.add(past.size(), value - made.point[point]);
         }
     }
     constexpr double far = 0.5;
@@ -133,39 +131,21 @@ void LeadTrack::learn_errors(const Made& made, const Past& past, double value) {
 
 // -- what forecasts take
 
-/// Those of the days kept near the time of day of the target, ascending.
-void LeadTrack::errors_near(const Past& past, std::size_t point,
-                            std::vector<double>& errors) const {
-    errors.clear();
-    const std::size_t stride = past.windows(600);
-    const std::size_t slots = daily_[point].size() / kDailyKept;
-    const std::size_t slot = (past.size() - 1 + lead_) % past.day() / stride;
-    const std::size_t around = std::min(kDailyAround, (slots - 1) / 2);
-    for (std::size_t i = 0; i <= 2 * around; ++i) {
-        const auto first =
-            daily_[point].begin() +
-            static_cast<std::ptrdiff_t>((slot + slots + i - around) % slots * kDailyKept);
-        std::copy_if(first, first + kDailyKept, std::back_inserter(errors),
-                     [](double error) { return !std::isnan(error); });
-    }
-    std::sort(errors.begin(), errors.end());
-}
-
 void LeadTrack::prepare(const Past& past) {
     unit_ = std::fabs(past.mean());
-    std::array<std::vector<double>, points::count> near;
+    std::array<const std::vector<double>*, points::count> near{};
     for (std::size_t point = 0; point < points::count; ++point) {
-        if (!daily_[point].empty()) {
-            errors_near(past, point, near[point]);
+        for (DailyErrors& daily : daily_[point]) {
+            near[point] = &daily.near(past.size() - 1 + lead_);
         }
     }
     for (std::size_t k = 0; k < kExperts.size(); ++k) {
-        const std::vector<double>& daily = near[kExperts[k].point];
+        const std::vector<double>* daily = near[kExperts[k].point];
         const bool by_day =
-            kExperts[k].spread == Spread::time_of_day && daily.size() >= kDailyFewest;
-        const std::vector<double>& errors = by_day ? daily : errors_[k].sorted();
+            kExperts[k].spread == Spread::time_of_day && daily->size() >= kDailyFewest;
+        const std::vector<double>& errors = by_day ? *daily : errors_[k].sorted();
         for (std::size_t l = 0; l < kLevels.size(); ++l) {
-            spread_[k][l] = errors.size() < kFewest ? 0
+            spread_[k][l] = errors.size() < kFewest || kExperts[k].spread == Spread::none ? 0
                             : kExperts[k].spread == Spread::all
                                 ? quantile_of_sorted(errors.data(), errors.size(), kLevels[l])
                                 : quantile_of_few(errors.data(), errors.size(), kLevels[l]);
@@ -196,7 +176,7 @@ void LeadTrack::weigh(const std::vector<LeadTrack>& near) {
             const double mean = std::log((std::max(0.0, sums.combined + sums.excess) + tiny) /
                                          (sums.combined + tiny));
             const double targets = standing_[k][l].targets;
-            weight_[k][l] = mean * targets / (targets + convinced_);
+            weight_[k][l] = mean * targets / (targets + convinced_[l]);
             best = std::min(best, weight_[k][l]);
         }
         for (std::size_t k = 0; k < kExperts.size(); ++k) {
@@ -226,10 +206,15 @@ LeadTrack::Made LeadTrack::make(const LeadTrack& a, const LeadTrack& b, double s
     for (std::size_t k = 0; k < kExperts.size(); ++k) {
         const double point = made.point[kExperts[k].point];
         const double scale = scale_of(kExperts[k], point, made.unit);
+        // What has no errors yet says nothing of a service's level.
+        const bool sleeps = kExperts[k].point == points::zero && past.known() < kFewest + lead;
         for (std::size_t l = 0; l < kLevels.size(); ++l) {
+            const bool silent = kExperts[k].spread == Spread::none && l != kMedian;
             made.quantile[k][l] =
-                point + scale * std::lerp(a.spread_[k][l], b.spread_[k][l], share);
-            if (!std::isnan(point)) {
+                sleeps || silent
+                    ? kUnknown
+                    : point + scale * std::lerp(a.spread_[k][l], b.spread_[k][l], share);
+            if (!std::isnan(made.quantile[k][l])) {
                 const double weight = std::lerp(a.weight_[k][l], b.weight_[k][l], share);
                 made.combined[l] += weight * made.quantile[k][l];
                 total[l] += weight;

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "daily_errors.hpp"
 #include "experts.hpp"
 #include "residuals.hpp"
 
@@ -71,18 +72,18 @@ private:
     void learn_standing(const Made& made, double value);
     void learn_errors(const Made& made, const Past& past, double value);
     void learn_tails(const Made& made, double value);
-    void errors_near(const Past& past, std::size_t point, std::vector<double>& errors) const;
 
     std::size_t lead_;
-    double forget_;
+    ByLevel forget_{};
     double forget_regression_;
-    double convinced_; ///< targets by which a standing counts by half
+    ByLevel convinced_{}; ///< targets by which a standing counts by half
     double tail_gain_;
     double window_share_;    ///< of a window in ten minutes, what rates are made for
     std::vector<Made> made_; ///< a ring
     Regression regression_;
     std::vector<Residuals> errors_; ///< by expert; empty where it takes those by time of day
-    std::array<std::vector<double>, points::count> daily_; ///< by window of a day, the last days
+    /// By point: one where an expert takes errors by time of day, else none.
+    std::array<std::vector<DailyErrors>, points::count> daily_;
     std::array<std::array<Standing, kLevels.size()>, kExperts.size()> standing_{};
     Table spread_{}; ///< what the points take now, by expert
     Table weight_{};

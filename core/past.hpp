@@ -27,6 +27,7 @@ public:
     [[nodiscard]] std::size_t day() const noexcept { return day_; }
     [[nodiscard]] std::size_t week() const noexcept { return week_; }
 
+    [[nodiscard]] std::size_t known() const noexcept { return known_.back(); }
     // Of the values that are known; NaN where none is.
     [[nodiscard]] double last() const noexcept { return last_; }
     [[nodiscard]] double least() const noexcept { return least_; }

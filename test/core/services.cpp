@@ -132,12 +132,23 @@ double Maker::value(const std::string& name, int index) {
 
 const std::vector<Service>& services() {
     static const std::vector<Service> all{
-        {"flat", 0},           {"nearly constant", 0}, {"noise", 0},
-        {"exactly daily", 0},  {"daily", 0},           {"exactly weekly", 0},
-        {"weekdays", 0},       {"random walk", 0},     {"daily on a walk", 0},
-        {"autoregressive", 0}, {"bursts", 0},          {"shifts", 0},
-        {"nights off", 0},     {"on and off", 0},      {"gaps", 0},
-        {"counts", 0},         {"growing", 0},
+        {"flat"},
+        {"nearly constant"},
+        {"noise"},
+        {"exactly daily"},
+        {"daily"},
+        {"exactly weekly", 1}, // the second week is the first that week ago can be judged by
+        {"weekdays", 0, 0.1},
+        {"random walk", 0.12, 0.15}, // the last value is all there is to know
+        {"daily on a walk"},
+        {"autoregressive"},
+        {"bursts", 0, 0.3},
+        {"shifts", 0, 0.1},
+        {"nights off", 0, 0.3},
+        {"on and off", 0.03, 0.03},
+        {"gaps"},
+        {"counts"},
+        {"growing"},
     };
     return all;
 }
