@@ -89,6 +89,8 @@ static void load_settings(fs_cycle_t *cycle)
 		error("foresight: no memory for the settings");
 		return;
 	}
+	if (fs_settings_start(fresh, cycle->settings, problem, sizeof(problem)))
+		error("foresight: no demand can be fetched: %s", problem);
 	fs_settings_free(cycle->settings);
 	cycle->settings = fresh;
 	fs_settings_get(fresh, &cycle->view);
@@ -316,8 +318,10 @@ static bool observe(fs_cycle_t *cycle, result_t *fresh, char *problem, size_t si
 				size);
 
 	cycle->counters.observe_seconds = now_seconds() - start;
-	if (good)
+	if (good) {
+		fs_settings_sample(cycle->settings, fresh->observation.snapshot);
 		fresh->fingerprint = fs_snapshot_fingerprint(fresh->observation.snapshot);
+	}
 	return good;
 }
 

@@ -21,6 +21,7 @@
 #include <system_error>
 
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -57,6 +58,12 @@ struct DropEasy {
 struct DropList {
     void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
 };
+
+/// Sockets are not for the programs that the process runs.
+int close_on_exec(void* /*client*/, curl_socket_t socket, curlsocktype /*purpose*/) {
+    (void)::fcntl(socket, F_SETFD, FD_CLOEXEC);
+    return CURL_SOCKOPT_OK;
+}
 
 void only_http(CURL* easy) {
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -147,6 +154,7 @@ void Transfer::prepare() {
     only_http(easy);
     // Signals belong to the process that we live in.
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &close_on_exec);
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));

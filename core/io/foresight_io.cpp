@@ -12,9 +12,11 @@
 #include "publish.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <optional>
 
 using foresight::io::JobFacts;
 using foresight::io::LoadedSettings;
@@ -23,7 +25,7 @@ using foresight::io::WeightSettings;
 
 struct fs_settings {
     LoadedSettings loaded;
-    foresight::io::Fetcher fetcher{loaded.sources};
+    std::optional<foresight::io::Fetcher> fetcher;
 };
 
 namespace {
@@ -61,7 +63,7 @@ fs_settings* fs_settings_load(const char* path, const char* state_dir, char* pro
     try {
         auto* settings = new fs_settings{foresight::io::load_settings(
             path == nullptr ? "" : path, state_dir == nullptr ? "" : state_dir,
-            std::time(nullptr))};
+            std::time(nullptr)), std::nullopt};
         tell(problem, size, settings->loaded.problem.c_str());
         if (origin != nullptr) {
             *origin = settings->loaded.origin;
@@ -74,6 +76,35 @@ fs_settings* fs_settings_load(const char* path, const char* state_dir, char* pro
 }
 
 void fs_settings_free(fs_settings* settings) { delete settings; }
+
+int fs_settings_start(fs_settings* settings, fs_settings* old, char* problem, std::size_t size) {
+    tell(problem, size, "");
+    try {
+        if (old != nullptr) {
+            old->fetcher.reset();
+            foresight::io::take_over(settings->loaded, old->loaded);
+        }
+        settings->fetcher.emplace(settings->loaded.sources);
+        return 0;
+    } catch (const std::exception& error) {
+        tell(problem, size, error.what());
+        return -1;
+    }
+}
+
+void fs_settings_sample(fs_settings* settings, const fs_snapshot* snapshot) {
+    std::vector<foresight::io::Control>& controls = settings->loaded.controls;
+    for (std::size_t app = 0; app < controls.size(); ++app) {
+        std::int32_t gpus = 0;
+        for (const foresight::Running& job : snapshot->snapshot.running) {
+            for (const foresight::Share& share : job.shares) {
+                gpus += job.app == static_cast<int>(app) ? std::popcount(share.gpus) : 0;
+            }
+        }
+        controls[app].sample(gpus);
+        settings->loaded.sources[app]->sample(snapshot->now, gpus);
+    }
+}
 
 void fs_settings_get(const fs_settings* settings, fs_settings_view* view) {
     const foresight::io::Settings& from = settings->loaded.settings;
@@ -145,8 +176,8 @@ int fs_settings_demand(const fs_settings* settings, std::int32_t app, std::int64
     }
     try {
         std::vector<std::int32_t> wanted(static_cast<std::size_t>(steps));
-        const bool known = demand_of(settings->loaded, static_cast<std::size_t>(app), origin,
-                                     step, wanted);
+        const bool known =
+            settings->loaded.controls[static_cast<std::size_t>(app)].wanted(origin, step, wanted);
         std::copy(wanted.begin(), wanted.end(), demand);
         return known ? 0 : -1;
     } catch (const std::exception&) {

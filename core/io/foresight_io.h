@@ -46,6 +46,10 @@ enum fs_settings_origin { FS_FROM_FILE, FS_FROM_LAST_GOOD, FS_FROM_DEFAULTS };
 fs_settings *fs_settings_load(const char *path, const char *state_dir, char *problem,
 			      size_t size, enum fs_settings_origin *origin);
 void fs_settings_free(fs_settings *settings);
+/* Begins to fetch, on a thread of its own that fs_settings_free() joins.  `old` (NULL for none),
+ * the settings that these replace, gives what was fetched and learnt and only waits to be freed.
+ * 0, or -1 with one line in `problem`: nothing is fetched then. */
+int fs_settings_start(fs_settings *settings, fs_settings *old, char *problem, size_t size);
 void fs_settings_get(const fs_settings *settings, fs_settings_view *view);
 
 /* What Slurm says of a job, for the lines that match on it; NULL where there is none. */
@@ -77,12 +81,16 @@ int32_t fs_settings_app_count(const fs_settings *settings);
 void fs_settings_app(const fs_settings *settings, int32_t app, fs_app_settings *view);
 /* The application that a job belongs to, -1 for none. */
 int32_t fs_settings_app_of(const fs_settings *settings, const fs_job_tags *tags);
-/* GPUs wanted in each of `steps` steps of `step` seconds from `origin`: the largest of the step. */
+/* GPUs wanted in each of `steps` steps of `step` seconds from `origin`: the largest of the step.
+ * -1 when nothing is known of the demand: then it is the static peak. */
 int fs_settings_demand(const fs_settings *settings, int32_t app, int64_t origin, int64_t step,
 		       int32_t steps, int32_t *demand);
-/* Reads demand files again that changed on disk; true when one did.  A bad one keeps the curve
- * in force and puts one line into `problem`. */
+/* Reads demand files again that changed on disk, takes what was fetched, and forecasts; true when
+ * a curve changed.  What is bad keeps the curve in force and puts one line into `problem`. */
 bool fs_settings_refresh(fs_settings *settings, char *problem, size_t size);
+
+/* The GPUs that each application's jobs hold, by a snapshot. */
+void fs_settings_sample(fs_settings *settings, const fs_snapshot *snapshot);
 
 /* ---- publishing ----------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 
 #include <unistd.h>
 
@@ -25,11 +24,26 @@ std::string kept_settings(const std::string& state_dir) {
     return state_dir + "/foresight.conf.good";
 }
 
+bool update(LoadedSettings& loaded, std::size_t app, std::int64_t now) {
+    return loaded.controls[app].update(loaded.sources[app]->read(now), now, loaded.settings.step,
+                                       loaded.settings.horizon);
+}
+
+/// Would the source be the same?  Files and constants are read anew: that costs nothing.
+bool same_source(const RealtimeSettings& a, const RealtimeSettings& b) {
+    return a.name == b.name && a.demand == b.demand &&
+           static_cast<DemandSource>(a.demand) == DemandSource::prometheus && a.url == b.url &&
+           a.query == b.query && a.ca_file == b.ca_file && a.token_file == b.token_file &&
+           a.query_step == b.query_step && a.past == b.past && a.timeout == b.timeout &&
+           a.fetch_interval == b.fetch_interval && a.stale_after == b.stale_after;
+}
+
 void make_sources(LoadedSettings& loaded, const std::string& directory, std::int64_t now) {
     for (const RealtimeSettings& app : loaded.settings.realtime) {
         loaded.sources.push_back(
             make_source(app, directory, loaded.state_dir, now, loaded.problem));
-        loaded.readings.push_back(loaded.sources.back()->read(now));
+        loaded.controls.emplace_back(app);
+        update(loaded, loaded.sources.size() - 1, now);
     }
 }
 
@@ -97,30 +111,22 @@ bool refresh_sources(LoadedSettings& loaded, std::int64_t now) {
     loaded.problem.clear();
     for (std::size_t i = 0; i < loaded.sources.size(); ++i) {
         changed = loaded.sources[i]->refresh(now, loaded.problem) || changed;
-        loaded.readings[i] = loaded.sources[i]->read(now);
+        changed = update(loaded, i, now) || changed;
     }
     return changed;
 }
 
-bool demand_of(const LoadedSettings& loaded, std::size_t app, std::int64_t origin,
-               std::int64_t step, std::vector<std::int32_t>& demand) {
-    const Conversion conversion = conversion_of(loaded.settings.realtime[app]);
-    const Reading& reading = loaded.readings[app];
-    if (reading.state == Reading::State::stale || std::isnan(reading.level)) {
-        const bool capped = conversion.max_gpus < 1'000'000;
-        std::fill(demand.begin(), demand.end(),
-                  capped ? conversion.max_gpus : conversion.min_gpus);
-        return false;
+void take_over(LoadedSettings& loaded, LoadedSettings& old) {
+    for (std::size_t i = 0; i < loaded.sources.size(); ++i) {
+        const RealtimeSettings& app = loaded.settings.realtime[i];
+        for (std::size_t j = 0; j < old.sources.size(); ++j) {
+            if (same_source(app, old.settings.realtime[j])) {
+                loaded.sources[i] = old.sources[j];
+                loaded.controls[i] = std::move(old.controls[j]);
+                loaded.controls[i].set(app);
+            }
+        }
     }
-    if (!reading.curve) {
-        std::fill(demand.begin(), demand.end(), conversion.gpus(reading.level));
-        return true;
-    }
-    demand = reading.curve->over(origin, step, static_cast<std::int32_t>(demand.size()));
-    for (std::int32_t& gpus : demand) {
-        gpus = conversion.gpus(gpus);
-    }
-    return true;
 }
 
 } // namespace foresight::io

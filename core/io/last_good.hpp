@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "control.hpp"
 #include "foresight_io.h"
 #include "settings.hpp"
 #include "source.hpp"
@@ -20,7 +21,7 @@ struct LoadedSettings {
     Settings settings;
     fs_settings_origin origin = FS_FROM_DEFAULTS;
     std::vector<std::shared_ptr<Source>> sources; ///< one for each Settings::realtime
-    std::vector<Reading> readings;                ///< of each, when it was last looked at
+    std::vector<Control> controls;                ///< … what is made of what it tells
     std::string state_dir;                        ///< empty: nothing is kept
     std::string problem;                          ///< one line, or empty
 };
@@ -29,15 +30,13 @@ struct LoadedSettings {
 [[nodiscard]] LoadedSettings load_settings(const std::string& path, const std::string& state_dir,
                                            std::int64_t now);
 
-/// Looks at every source: files that changed are read again, then the readings are taken.  True
-/// when a curve changed.  A bad file keeps what is in force and says so in `loaded.problem`, once
+/// Looks at every source: files that changed are read again, then the readings are taken and curves
+/// made of them.  True when a curve changed.  A bad file keeps what is in force and says so in `loaded.problem`, once
 /// for each version of the file.
 bool refresh_sources(LoadedSettings& loaded, std::int64_t now);
 
-/// GPUs wanted in each step, within MinGpus and MaxGpus, by the last readings alone: along the
-/// curve where there is one, else at the present level.  False when nothing is known, or nothing
-/// good since long: then it is the static peak, MaxGpus, where the settings have one, else MinGpus.
-bool demand_of(const LoadedSettings& loaded, std::size_t app, std::int64_t origin,
-               std::int64_t step, std::vector<std::int32_t>& demand);
+/// Of the settings that go, what lasts: sources that are measured, and what was learnt from them,
+/// where an application is there again with the same source.  Nobody may fetch for `old` any more.
+void take_over(LoadedSettings& loaded, LoadedSettings& old);
 
 } // namespace foresight::io

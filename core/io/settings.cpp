@@ -159,6 +159,17 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
           "While there is no good value, the present size stays; so long after the last one "
           "MaxGpus= are kept. Longer than FetchInterval."},
          to(&R::stale_after)},
+        {{"Quantile", K::number, "", 0.5, 0.9999, "0.99",
+          "How sure to be that the next window's demand is no more than what is kept, where it is "
+          "forecast. More lends less and misses less."},
+         to(&R::quantile)},
+        {{"LeadTime", K::duration, "", 0, kDay, "0",
+          "GPUs are kept so long before demand needs them: the time to load a model."},
+         to(&R::lead_time)},
+        {{"HoldTime", K::duration, "", 0, kDay, "",
+          "GPUs are kept so long after demand needed them, against flapping; without it 10 minutes "
+          "where demand is measured, and no time along a curve that is known."},
+         to(&R::hold_time)},
         {{"UnitsPerGpu", K::number, "", 1e-9, 1e15, "1",
           "How much of what Query= gives one GPU serves: requests a second, sessions. The GPUs are "
           "rounded up."},
@@ -372,6 +383,9 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
     if (given.count("maxswap") == 0) {
         app.max_swap = kUnlimited;
     }
+    if (given.count("holdtime") == 0) {
+        app.hold_time = source == DemandSource::prometheus ? 600 : 0;
+    }
     if (given.count("cpuspergpu") == 0) {
         app.cpus_per_gpu = -1;
     }
@@ -397,7 +411,7 @@ void SettingsParser::check_prometheus(const RealtimeSettings& app,
         }
     }
     for (const char* key : {"Url", "Query", "QueryStep", "Past", "CaFile", "TokenFile", "Timeout",
-                            "FetchInterval", "StaleAfter", "UnitsPerGpu"}) {
+                            "FetchInterval", "StaleAfter", "UnitsPerGpu", "Quantile"}) {
         if (!wanted && given.count(lower(key)) != 0) {
             wrong(key, "goes with Demand=prometheus only");
         }

@@ -66,6 +66,9 @@ struct RealtimeSettings {
     Seconds timeout = 0;
     Seconds fetch_interval = 0;
     Seconds stale_after = 0;
+    double quantile = 0;
+    Seconds lead_time = 0;
+    Seconds hold_time = 0;
     double units_per_gpu = 0;
     double headroom = 0; ///< percent
     std::int64_t min_gpus = 0;
