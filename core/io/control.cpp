@@ -5,6 +5,8 @@
  */
 #include "control.hpp"
 
+#include "history.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -49,8 +51,10 @@ bool same(double a, double b) noexcept {
 } // namespace
 
 Control::Control(const RealtimeSettings& app) : rule_(rule_of(app)) {
-    if (static_cast<DemandSource>(app.demand) == DemandSource::prometheus) {
-        controller_.emplace(rule_, app.query_step);
+    const auto source = static_cast<DemandSource>(app.demand);
+    if (is_measured(source)) {
+        controller_.emplace(rule_, source == DemandSource::history ? HistorySource::kWindow
+                                                                   : app.query_step);
     }
 }
 

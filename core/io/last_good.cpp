@@ -32,7 +32,7 @@ bool update(LoadedSettings& loaded, std::size_t app, std::int64_t now) {
 /// Would the source be the same?  Files and constants are read anew: that costs nothing.
 bool same_source(const RealtimeSettings& a, const RealtimeSettings& b) {
     return a.name == b.name && a.demand == b.demand &&
-           static_cast<DemandSource>(a.demand) == DemandSource::prometheus && a.url == b.url &&
+           is_measured(static_cast<DemandSource>(a.demand)) && a.url == b.url &&
            a.query == b.query && a.ca_file == b.ca_file && a.token_file == b.token_file &&
            a.query_step == b.query_step && a.past == b.past && a.timeout == b.timeout &&
            a.fetch_interval == b.fetch_interval && a.stale_after == b.stale_after;

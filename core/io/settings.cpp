@@ -117,9 +117,10 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
         {{"MaxSwap", K::whole, "", 0, kMostGpus, "",
           "Most GPUs gained plus given up from one step to the next; without it any number."},
          to(&R::max_swap)},
-        {{"Demand", K::choice, "none|file|static|prometheus", 0, 0, "none",
+        {{"Demand", K::choice, "none|file|static|prometheus|history", 0, 0, "none",
           "file: the curve in File=. static: always Gpus=. prometheus: what Query= gives at Url=, "
-          "now and in the past. Follows from File=, Gpus= or Query= when left out."},
+          "now and in the past. history: the GPUs that its own jobs hold and held, which needs "
+          "nothing else. Follows from File=, Gpus= or Query= when left out."},
          to(&R::demand)},
         {{"File", K::path, "", 0, 0, "",
           "CSV with the header time,gpus; a relative path is taken from foresight.conf's folder. "
@@ -140,7 +141,8 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
           "Distance of the values of its past that are asked for and learnt from."},
          to(&R::query_step)},
         {{"Past", K::duration, "", kDay, 366 * kDay, "28-00",
-          "How far back its past is asked for. At most 50000 times QueryStep."},
+          "How far back its past is asked for, at most 50000 times QueryStep, and kept with "
+          "Demand=history."},
          to(&R::past)},
         {{"CaFile", K::path, "", 0, 0, "",
           "Certificates in PEM that an https server's is checked against; without it the "
@@ -157,7 +159,7 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
          to(&R::fetch_interval)},
         {{"StaleAfter", K::duration, "", 10, 7 * kDay, "00:15:00",
           "While there is no good value, the present size stays; so long after the last one "
-          "MaxGpus= are kept. Longer than FetchInterval."},
+          "MaxGpus are kept. Longer than FetchInterval."},
          to(&R::stale_after)},
         {{"Quantile", K::number, "", 0.5, 0.9999, "0.99",
           "How sure to be that the next window's demand is no more than what is kept, where it is "
@@ -181,7 +183,8 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
          to(&R::min_gpus)},
         {{"MaxGpus", K::whole, "", 0, kMostGpus, "1000000",
           "Never keep more. Kept whole while a curve has never been readable and when a demand is "
-          "stale: the size that a static reservation would have. Demand=prometheus needs it."},
+          "stale: the size that a static reservation would have. Demand=prometheus and history need "
+          "it."},
          to(&R::max_gpus)},
         {{"CpusPerGpu", K::whole, "", 0, 100000, "",
           "CPUs kept with each GPU; without it a node's CPUs divided by its GPUs."},
@@ -262,7 +265,7 @@ private:
     void parse_realtime(const ConfLine& line);
     void parse_weight(const ConfLine& line);
     void check_realtime(RealtimeSettings& app, const std::set<std::string>& given);
-    void check_prometheus(const RealtimeSettings& app, const std::set<std::string>& given);
+    void check_measured(const RealtimeSettings& app, const std::set<std::string>& given);
     void check_whole();
     void unknown_key(int line, const std::string& key);
 
@@ -366,7 +369,7 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
     }
     if (source == DemandSource::none && given.count("demand") == 0) {
         wrong("Realtime", "needs a demand: Demand=file File=..., Demand=static Gpus=..., "
-                          "Demand=prometheus Url=... Query=... or Demand=none");
+                          "Demand=prometheus Url=... Query=..., Demand=history or Demand=none");
     }
     if ((source == DemandSource::file) != !app.file.empty()) {
         wrong("File", source == DemandSource::file ? "Demand=file needs it"
@@ -376,7 +379,7 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
         wrong("Gpus", source == DemandSource::constant ? "Demand=static needs it"
                                                        : "goes with Demand=static only");
     }
-    check_prometheus(app, given);
+    check_measured(app, given);
     if (app.min_gpus > app.max_gpus) {
         wrong("MinGpus", "must not be above MaxGpus");
     }
@@ -384,7 +387,7 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
         app.max_swap = kUnlimited;
     }
     if (given.count("holdtime") == 0) {
-        app.hold_time = source == DemandSource::prometheus ? 600 : 0;
+        app.hold_time = is_measured(source) ? 600 : 0;
     }
     if (given.count("cpuspergpu") == 0) {
         app.cpus_per_gpu = -1;
@@ -397,23 +400,33 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
     }
 }
 
-/// The keys of Demand=prometheus: those it needs, and that they stand nowhere else.
-void SettingsParser::check_prometheus(const RealtimeSettings& app,
-                                      const std::set<std::string>& given) {
+/// The keys of demand that is measured: those it needs, and that they stand nowhere else.
+void SettingsParser::check_measured(const RealtimeSettings& app,
+                                    const std::set<std::string>& given) {
     constexpr Seconds most_windows = 50'000;
     const auto wrong = [&](const std::string& key, const std::string& what) {
         complain(app.line, key + ": " + what);
     };
-    const bool wanted = static_cast<DemandSource>(app.demand) == DemandSource::prometheus;
-    for (const char* key : {"Url", "Query", "MaxGpus"}) {
-        if (wanted && given.count(lower(key)) == 0) {
+    const auto source = static_cast<DemandSource>(app.demand);
+    const bool asked = source == DemandSource::prometheus;
+    for (const char* key : {"Url", "Query"}) {
+        if (asked && given.count(lower(key)) == 0) {
             wrong(key, "Demand=prometheus needs it");
         }
     }
-    for (const char* key : {"Url", "Query", "QueryStep", "Past", "CaFile", "TokenFile", "Timeout",
-                            "FetchInterval", "StaleAfter", "UnitsPerGpu", "Quantile"}) {
-        if (!wanted && given.count(lower(key)) != 0) {
+    if (is_measured(source) && given.count("maxgpus") == 0) {
+        wrong("MaxGpus", std::string("Demand=") + (asked ? "prometheus" : "history") +
+                             " needs it, to keep while nothing is known");
+    }
+    for (const char* key : {"Url", "Query", "QueryStep", "CaFile", "TokenFile", "Timeout",
+                            "FetchInterval", "StaleAfter", "UnitsPerGpu"}) {
+        if (!asked && given.count(lower(key)) != 0) {
             wrong(key, "goes with Demand=prometheus only");
+        }
+    }
+    for (const char* key : {"Past", "Quantile"}) {
+        if (!is_measured(source) && given.count(lower(key)) != 0) {
+            wrong(key, "goes with Demand=prometheus or history only");
         }
     }
     if (app.past / app.query_step > most_windows) {

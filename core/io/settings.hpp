@@ -46,7 +46,12 @@ struct JobFacts {
 
 [[nodiscard]] bool matches(const JobMatch& match, const JobFacts& job);
 
-enum class DemandSource { none, file, constant, prometheus };
+enum class DemandSource { none, file, constant, prometheus, history };
+
+/// Is demand what was measured, and not a curve that is known ahead?
+[[nodiscard]] constexpr bool is_measured(DemandSource source) noexcept {
+    return source == DemandSource::prometheus || source == DemandSource::history;
+}
 
 /// A Realtime= line.
 struct RealtimeSettings {

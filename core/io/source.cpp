@@ -7,6 +7,7 @@
 
 #include "curve_source.hpp"
 #include "file.hpp"
+#include "history.hpp"
 #include "prometheus.hpp"
 
 namespace foresight::io {
@@ -15,6 +16,10 @@ namespace {
 
 std::string kept_curve(const std::string& state_dir, const std::string& app) {
     return state_dir.empty() ? "" : state_dir + "/foresight.curve." + app + ".good";
+}
+
+std::string kept_history(const std::string& state_dir, const std::string& app) {
+    return state_dir.empty() ? "" : state_dir + "/foresight.history." + app;
 }
 
 } // namespace
@@ -55,6 +60,9 @@ std::shared_ptr<Source> make_source(const RealtimeSettings& app, const std::stri
             path_in(directory, app.file), kept_curve(state_dir, app.name), app.name, now, problem);
     case DemandSource::prometheus:
         return std::make_shared<PrometheusSource>(app, directory, now);
+    case DemandSource::history:
+        return std::make_shared<HistorySource>(kept_history(state_dir, app.name), app.name,
+                                               app.past, now);
     }
     return nullptr;
 }

@@ -7,7 +7,7 @@
 Listens on a port of 127.0.0.1 that it prints, with TLS when there is a certificate, until its
 standard input ends.  The first part of a path says how an answer is spoilt (/html/api/v1/query), but
 only while the file SWITCH exists: before, all answers are good.  A good level is 3.5, a good past at
-time t is t / 60 modulo 1000.
+time t is t / 60 modulo 1000, or always 3.5 where the part ends in "-flat".
 """
 import http.server
 import json
@@ -28,12 +28,12 @@ def vector(*values):
     return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}})
 
 
-def past(first, last, step):
+def past(first, last, step, flat):
     """What Prometheus gives, its limit on points included."""
     if (last - first) // step + 1 > MOST_POINTS:
         return 400, json.dumps({"status": "error", "errorType": "bad_data",
                                 "error": "exceeded maximum resolution of 11,000 points"})
-    values = [[t, str(t // 60 % 1000)] for t in range(first, last + 1, step)]
+    values = [[t, "3.5" if flat else str(t // 60 % 1000)] for t in range(first, last + 1, step)]
     data = {"resultType": "matrix", "result": [{"metric": {}, "values": values}]}
     return 200, json.dumps({"status": "success", "data": data})
 
@@ -104,9 +104,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif arguments.get("query") != "sum(x{a='b c'}) + 1":
             self.send(400, "not the query")
         elif how not in ("good", "token") and os.path.exists(SWITCH):
-            self.spoil(how)
+            self.spoil(how.removesuffix("-flat"))
         elif url.path.endswith("/api/v1/query_range"):
-            self.send(*past(*(int(arguments[key]) for key in ("start", "end", "step"))))
+            self.send(*past(*(int(arguments[key]) for key in ("start", "end", "step")),
+                            how.endswith("-flat")))
         elif url.path.endswith("/api/v1/query"):
             self.send(200, GOOD)
         else:

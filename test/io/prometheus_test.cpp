@@ -394,7 +394,7 @@ void the_lines_keys_are_checked() {
     CHECK_STR(problem("Url=https://[::1]:9090 MaxGpus=4 Query=\"sum(a{b='c d'}) + 1\"").c_str(),
               "");
     CHECK(has(problem("Demand=prometheus Query=up MaxGpus=4"), "Url: Demand=prometheus needs it"));
-    CHECK(has(problem("Query=up Url=http://h"), "MaxGpus: Demand=prometheus needs it"));
+    CHECK(has(problem("Query=up Url=http://h"), "MaxGpus: Demand=prometheus needs it, to keep"));
     CHECK(has(problem("Demand=prometheus Url=http://h MaxGpus=1"), "Query: Demand=prometheus"));
     CHECK(has(problem("Gpus=1 Url=http://h"), "Url: goes with Demand=prometheus only"));
     CHECK(has(problem("Gpus=1 Timeout=1"), "Timeout: goes with Demand=prometheus only"));
