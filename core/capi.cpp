@@ -5,6 +5,7 @@
 #include "capi.hpp"
 
 #include "decode.hpp"
+#include "lending.hpp"
 #include "planner.hpp"
 #include "value.hpp"
 
@@ -599,6 +600,25 @@ int32_t fs_plan_held(const fs_plan* plan, int32_t app, int32_t step) {
 
 int64_t fs_plan_next_start(const fs_plan* plan) {
     return plan->next_start;
+}
+
+int32_t fs_lend(const fs_lending_node* nodes, size_t count, const int32_t* curve, int32_t steps,
+                const fs_lending_terms* terms, int64_t* due) {
+    try {
+        std::vector<LendingNode> known;
+        for (std::size_t i = 0; i < count; ++i) {
+            const fs_lending_node& node = nodes[i];
+            known.push_back({node.gpus, node.held, node.used, node.healthy,
+                             std::min(node.busy_until, kNever), std::min(node.due, kNever)});
+        }
+        const Lending lending = lend(known, {curve, curve + std::max(0, steps)},
+                                     {terms->now, terms->from, terms->step, terms->least_loan,
+                                      std::min(terms->max_swap, kUnlimited)});
+        std::copy(lending.due.begin(), lending.due.end(), due);
+        return lending.missing;
+    } catch (const std::exception&) {
+        return -1;
+    }
 }
 
 } // extern "C"

@@ -221,6 +221,32 @@ int32_t fs_plan_held(const fs_plan *plan, int32_t app, int32_t step);
 /* The earliest planned start after now, FS_NEVER when there is none. */
 int64_t fs_plan_next_start(const fs_plan *plan);
 
+/* ---- lending -------------------------------------------------------------------------- */
+
+/* A node of the reservation that an administrator gave an application; see lending.hpp. */
+typedef struct {
+	int32_t gpus;
+	bool held;		/* in the reservation now */
+	bool used;		/* runs the application's jobs */
+	bool healthy;
+	int64_t busy_until;	/* end of its other jobs, 0: none */
+	int64_t due;		/* of a node that is lent */
+} fs_lending_node;
+
+typedef struct {
+	int64_t now;
+	int64_t from;		/* start of the curve's first step */
+	int64_t step;
+	int64_t least_loan;
+	int64_t max_swap;	/* GPUs, FS_UNLIMITED: any number */
+} fs_lending_terms;
+
+/* Which nodes to hold now (due 0), and until when to lend the others, by a curve of GPUs.
+ * Returns the GPUs wanted now that no node is there for, or a negative number without memory;
+ * `due` is then as it was. */
+int32_t fs_lend(const fs_lending_node *nodes, size_t count, const int32_t *curve, int32_t steps,
+		const fs_lending_terms *terms, int64_t *due);
+
 #ifdef __cplusplus
 }
 #endif

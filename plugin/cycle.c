@@ -14,6 +14,7 @@
 #include "apply.h"
 #include "failover.h"
 #include "guard.h"
+#include "lending.h"
 #include "observe.h"
 #include "refusals.h"
 #include "slurm_ops.h"
@@ -61,6 +62,7 @@ struct fs_cycle {
 
 	fs_failover_t failover;
 	fs_refusals_t *refusals;
+	fs_lending_t *lending;
 	fs_counters counters;
 	result_t last;
 	double published;	/* when, monotonic seconds */
@@ -149,7 +151,9 @@ fs_cycle_t *fs_cycle_new(fs_planning_t *planning, const atomic_bool *stop)
 	fs_failover_init(&cycle->failover, 1);
 	if (cycle->refusals && find_paths(cycle))
 		load_settings(cycle);
-	if (!cycle->settings || fs_stock_start()) {
+	if (cycle->state_dir)
+		cycle->lending = fs_lending_new(cycle->state_dir);
+	if (!cycle->settings || !cycle->lending || fs_stock_start()) {
 		fs_cycle_free(cycle);
 		return NULL;
 	}
@@ -179,6 +183,7 @@ void fs_cycle_free(fs_cycle_t *cycle)
 		withdraw(cycle);
 	clear_result(&cycle->last);
 	fs_refusals_free(cycle->refusals);
+	fs_lending_free(cycle->lending);
 	fs_settings_free(cycle->settings);
 	xfree(cycle->conf_path);
 	xfree(cycle->state_dir);
@@ -536,5 +541,7 @@ void fs_cycle_run(fs_cycle_t *cycle, fs_pulse_t *pulse)
 		return;
 	forget_refusals(cycle, &before, &now);
 	refresh_demand(cycle);
+	/* Before the look: the plan then knows what is lent, and until when. */
+	fs_lending_run(cycle->lending, cycle->settings, cycle->role == ROLE_ACTIVE);
 	cycle_once(cycle, pulse);
 }

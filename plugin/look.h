@@ -117,6 +117,8 @@ typedef struct {
 /* observe_nodes.c */
 void look_at_nodes(look_t *look);
 int32_t look_type(look_t *look, const char *name);
+/* How many GPUs a node has; gpu_id is Slurm's of the plugin gres/gpu. */
+int32_t look_node_gpus(uint32_t gpu_id, const node_record_t *node);
 /* GPUs of Slurm's bitmap as a mask; those above 63 are left out. */
 uint64_t look_mask(bitstr_t *bits);
 

@@ -46,10 +46,10 @@ int32_t look_type(look_t *look, const char *name)
 	return type;
 }
 
-static gres_node_state_t *gpu_state(const look_t *look, const node_record_t *node)
+static gres_node_state_t *gpu_state(uint32_t gpu_id, const node_record_t *node)
 {
 	gres_state_t *state;
-	uint32_t id = look->gpu_id;
+	uint32_t id = gpu_id;
 
 	if (!node->gres_list)
 		return NULL;
@@ -73,6 +73,11 @@ static int32_t count_gpus(const gres_node_state_t *state)
 	else
 		count = 0;
 	return count < MASK_BITS ? (int32_t)count : MASK_BITS;
+}
+
+int32_t look_node_gpus(uint32_t gpu_id, const node_record_t *node)
+{
+	return count_gpus(gpu_state(gpu_id, node));
 }
 
 /* One mask for each type that the node has; the array ends with the highest of them. */
@@ -159,7 +164,7 @@ static int64_t schedulable_cpus(const node_record_t *node)
 
 static void add_node(look_t *look, node_record_t *record, int index)
 {
-	gres_node_state_t *state = gpu_state(look, record);
+	gres_node_state_t *state = gpu_state(look->gpu_id, record);
 	look_node_t *node = &look->nodes[look->node_count];
 	uint64_t *masks = NULL;
 	fs_node added;

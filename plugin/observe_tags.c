@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void look_tags(const job_record_t *job, const part_record_t *part, fs_job_tags *tags)
 {
@@ -68,7 +69,11 @@ static void add_app(look_t *look, int32_t number, int32_t *demand)
 	class = look_class(look, NULL, part, NULL, false);
 	if (!class)
 		return;
-	fs_settings_demand(look->settings, number, fs_snapshot_origin(look->snapshot),
+	/* Its nodes are a reservation's, which closes them by itself. */
+	if (app.reservation)
+		memset(demand, 0, (size_t)fs_snapshot_steps(look->snapshot) * sizeof(*demand));
+	else
+		fs_settings_demand(look->settings, number, fs_snapshot_origin(look->snapshot),
 			   look->view.step, fs_snapshot_steps(look->snapshot), demand);
 	even_share(look, part, &app.per_gpu);
 	added = (fs_app){.id = app.name,

@@ -106,6 +106,33 @@ static inline bool fs_reservation_is_partial(const slurmctld_resv_t *reservation
 	return !(reservation->ctld_flags & RESV_CTLD_FULL_NODE);
 }
 
+/* They free and take strings of the message: give them copies. */
+static inline int fs_create_reservation(resv_desc_msg_t *message)
+{
+#if FS_SLURM_AT_LEAST(24, 11)
+	char *err = NULL;
+	int code = create_resv(message, &err);
+
+	xfree(err);
+	return code;
+#else
+	return create_resv(message);
+#endif
+}
+
+static inline int fs_update_reservation(resv_desc_msg_t *message)
+{
+#if FS_SLURM_AT_LEAST(24, 11)
+	char *err = NULL;
+	int code = update_resv(message, &err);
+
+	xfree(err);
+	return code;
+#else
+	return update_resv(message);
+#endif
+}
+
 /* GPUs that a partial reservation holds, as a job's allocation; NULL where there is no such. */
 static inline fs_list_t *fs_reservation_gres(const slurmctld_resv_t *reservation)
 {

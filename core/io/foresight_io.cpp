@@ -8,6 +8,7 @@
 #include "../capi.hpp"
 #include "error.hpp"
 #include "fetch.hpp"
+#include "intent.hpp"
 #include "last_good.hpp"
 #include "publish.hpp"
 
@@ -16,6 +17,8 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <iterator>
+#include <new>
 #include <optional>
 
 using foresight::io::JobFacts;
@@ -26,6 +29,11 @@ using foresight::io::WeightSettings;
 struct fs_settings {
     LoadedSettings loaded;
     std::optional<foresight::io::Fetcher> fetcher;
+};
+
+struct fs_intents {
+    std::string state_dir;
+    foresight::io::Intents known;
 };
 
 namespace {
@@ -152,6 +160,7 @@ void fs_settings_app(const fs_settings* settings, std::int32_t app, fs_app_setti
     view->name = from.name.c_str();
     view->priority = from.priority;
     view->max_swap = unlimited_to_c(from.max_swap);
+    view->reservation = from.reservation.empty() ? nullptr : from.reservation.c_str();
     view->partition = from.hold_partition.empty() ? nullptr : from.hold_partition.c_str();
     view->per_gpu = {0, from.cpus_per_gpu, from.mem_per_gpu};
     view->wait_on_failure =
@@ -162,7 +171,7 @@ std::int32_t fs_settings_app_of(const fs_settings* settings, const fs_job_tags* 
     const std::vector<RealtimeSettings>& apps = settings->loaded.settings.realtime;
     const JobFacts job = facts_of(*tags);
     for (std::size_t i = 0; i < apps.size(); ++i) {
-        if (matches(apps[i].match, job)) {
+        if (!apps[i].match.empty() && matches(apps[i].match, job)) {
             return static_cast<std::int32_t>(i);
         }
     }
@@ -195,6 +204,53 @@ bool fs_settings_refresh(fs_settings* settings, char* problem, std::size_t size)
     } catch (const std::exception& error) {
         tell(problem, size, error.what());
         return false;
+    }
+}
+
+fs_intents* fs_intents_load(const char* state_dir, char* problem, std::size_t size) {
+    tell(problem, size, "");
+    auto* intents = new (std::nothrow) fs_intents;
+    if (intents == nullptr) {
+        return nullptr;
+    }
+    try {
+        intents->state_dir = state_dir;
+        intents->known = foresight::io::read_intents(intents->state_dir);
+    } catch (const std::exception& error) {
+        tell(problem, size, error.what());
+    }
+    return intents;
+}
+
+void fs_intents_free(fs_intents* intents) { delete intents; }
+
+std::size_t fs_intents_count(const fs_intents* intents) { return intents->known.size(); }
+
+const char* fs_intents_name(const fs_intents* intents, std::size_t index) {
+    return std::next(intents->known.begin(), static_cast<std::ptrdiff_t>(index))->first.c_str();
+}
+
+const char* fs_intents_nodes(const fs_intents* intents, const char* name) {
+    const auto found = intents->known.find(name);
+    return found == intents->known.end() ? nullptr : found->second.c_str();
+}
+
+int fs_intents_set(fs_intents* intents, const char* name, const char* nodes, char* problem,
+                   std::size_t size) {
+    tell(problem, size, "");
+    try {
+        foresight::io::Intents next = intents->known;
+        if (nodes == nullptr) {
+            next.erase(name);
+        } else {
+            next[name] = nodes;
+        }
+        foresight::io::write_intents(intents->state_dir, next);
+        intents->known = std::move(next);
+        return 0;
+    } catch (const std::exception& error) {
+        tell(problem, size, error.what());
+        return -1;
     }
 }
 

@@ -72,6 +72,7 @@ typedef struct {
 	const char *name;
 	double priority;
 	int64_t max_swap;
+	const char *reservation; /* whose whole nodes it holds; NULL: GPUs of a pool */
 	const char *partition;	/* where it may hold GPUs, NULL: everywhere */
 	fs_amount per_gpu;	/* cpus and memory_mib -1: a node's share of a GPU */
 	bool wait_on_failure;	/* OnFailure=wait */
@@ -91,6 +92,22 @@ bool fs_settings_refresh(fs_settings *settings, char *problem, size_t size);
 
 /* The GPUs that each application's jobs hold, by a snapshot. */
 void fs_settings_sample(fs_settings *settings, const fs_snapshot *snapshot);
+
+/* ---- intent ----------------------------------------------------------------------------- */
+
+/* What administrators gave the reservations that are lent from, on disk (intent.hpp).  One that
+ * cannot be read is as if it were empty, with one line in `problem`; NULL only without memory. */
+typedef struct fs_intents fs_intents;
+fs_intents *fs_intents_load(const char *state_dir, char *problem, size_t size);
+void fs_intents_free(fs_intents *intents);
+size_t fs_intents_count(const fs_intents *intents);
+/* Strings live until the next change. */
+const char *fs_intents_name(const fs_intents *intents, size_t index);
+/* NULL: none is known. */
+const char *fs_intents_nodes(const fs_intents *intents, const char *name);
+/* To the disk; `nodes` NULL forgets it.  0, or -1 with one line in `problem`. */
+int fs_intents_set(fs_intents *intents, const char *name, const char *nodes, char *problem,
+		   size_t size);
 
 /* ---- publishing ----------------------------------------------------------------------- */
 

@@ -99,9 +99,13 @@ const std::vector<Entry<RealtimeSettings>>& realtime_table() {
     using K = OptionKind;
     static const std::vector<Entry<R>> table{
         {{"Realtime", K::word, "", 0, 0, "", "Name of a real-time application. Needs QOS, "
-          "Partition, Account or Tag, and a demand. Where several lines match a job, the first "
-          "one has it."},
+          "Partition, Account, Tag or Reservation, and a demand. Where several lines match a job, "
+          "the first one has it."},
          to(&R::name)},
+        {{"Reservation", K::word, "", 0, 0, "",
+          "Instead of those: a reservation of whole nodes, made at the size of the peak. Its idle "
+          "nodes are lent, each until the curve needs it again."},
+         to(&R::reservation)},
         {{"QOS", K::names, "", 0, 0, "", "Its jobs have one of these QOS."},
          to_match<R>(&JobMatch::qos)},
         {{"Partition", K::names, "", 0, 0, "", "Its jobs are in one of these partitions."},
@@ -356,8 +360,27 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
     const auto wrong = [&](const std::string& key, const std::string& what) {
         complain(app.line, key + ": " + what);
     };
-    if (app.match.empty()) {
-        wrong("Realtime", "needs QOS=, Partition=, Account= or Tag= to know its jobs");
+    if (app.match.empty() && app.reservation.empty()) {
+        wrong("Realtime", "needs QOS=, Partition=, Account= or Tag= to know its jobs, or "
+                          "Reservation=");
+    }
+    if (!app.reservation.empty()) {
+        if (!app.match.empty()) {
+            wrong("Reservation", "its jobs are those that run in it: leave out QOS=, Partition=, "
+                                 "Account= and Tag=");
+        }
+        for (const char* key : {"holdpartition", "cpuspergpu", "mempergpu", "onfailure"}) {
+            if (given.count(key) != 0) {
+                wrong("Reservation", std::string("whole nodes are held: leave out ") +
+                                         find_entry(realtime_table(), key)->option.key + "=");
+            }
+        }
+        for (const RealtimeSettings& other : settings_.realtime) {
+            if (other.reservation == app.reservation) {
+                wrong("Reservation", app.reservation + " is lent from on line " +
+                                         std::to_string(other.line) + " already");
+            }
+        }
     }
     auto source = static_cast<DemandSource>(app.demand);
     if (given.count("demand") == 0) {

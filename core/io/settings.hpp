@@ -80,6 +80,7 @@ struct RealtimeSettings {
     std::int64_t max_gpus = 0;
     std::int64_t cpus_per_gpu = 0; ///< -1: a node's share of a GPU
     std::int64_t mem_per_gpu = 0;  ///< MiB; -1 likewise
+    std::string reservation;       ///< whose nodes are lent; empty: a pool
     std::string hold_partition;    ///< where it may hold GPUs; empty: everywhere
     std::int64_t on_failure = 0;   ///< OnFailure
     int line = 0;
