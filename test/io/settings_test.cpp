@@ -127,6 +127,12 @@ void mistakes_are_named() {
     CHECK(has(first_problem("Realtime=a QOS=x Demand=static"), "Gpus"));
     CHECK(has(first_problem("Realtime=a QOS=x Demand=file"), "File"));
     CHECK(has(first_problem("Realtime=a Gpus=1"), "needs QOS="));
+    CHECK(first_problem("Realtime=a Gpus=1 Reservation=r").empty());
+    CHECK(has(first_problem("Realtime=a Gpus=1 Reservation=r QOS=q"), "leave out QOS="));
+    CHECK(has(first_problem("Realtime=a Gpus=1 Reservation=r OnFailure=wait"),
+              "leave out OnFailure="));
+    CHECK(has(first_problem("Realtime=a Gpus=1 Reservation=r\nRealtime=b Gpus=1 Reservation=r"),
+              "on line 1 already"));
     CHECK(has(first_problem("Realtime=a QOS=x Gpus=1 MinGpus=3 MaxGpus=2"), "MinGpus"));
     CHECK(has(first_problem("Realtime=a QOS=x Gpus=1\nRealtime=A QOS=y Gpus=1"), "there already"));
     CHECK(has(first_problem("Realtime=a QOS=x QOS=y Gpus=1"), "given twice"));
