@@ -403,6 +403,10 @@ void SettingsParser::check_realtime(RealtimeSettings& app, const std::set<std::s
                                                        : "goes with Demand=static only");
     }
     check_measured(app, given);
+    if (!app.reservation.empty() && source == DemandSource::history) {
+        wrong("Demand", "history counts the jobs that QOS=, Partition=, Account= or Tag= match: "
+                        "with Reservation= use file, static or prometheus");
+    }
     if (app.min_gpus > app.max_gpus) {
         wrong("MinGpus", "must not be above MaxGpus");
     }

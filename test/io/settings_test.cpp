@@ -129,6 +129,8 @@ void mistakes_are_named() {
     CHECK(has(first_problem("Realtime=a Gpus=1"), "needs QOS="));
     CHECK(first_problem("Realtime=a Gpus=1 Reservation=r").empty());
     CHECK(has(first_problem("Realtime=a Gpus=1 Reservation=r QOS=q"), "leave out QOS="));
+    CHECK(has(first_problem("Realtime=a Reservation=r Demand=history MaxGpus=8"),
+              "history counts the jobs"));
     CHECK(has(first_problem("Realtime=a Gpus=1 Reservation=r OnFailure=wait"),
               "leave out OnFailure="));
     CHECK(has(first_problem("Realtime=a Gpus=1 Reservation=r\nRealtime=b Gpus=1 Reservation=r"),
