@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "backtest.hpp"
 
-#include "forecast.hpp"
 #include "residuals.hpp"
 
 #include <algorithm>
@@ -96,9 +95,10 @@ private:
 
 class Forecasting : public Candidate {
 public:
-    Forecasting(const Series& series, std::vector<std::size_t> leads, std::vector<double> quantiles)
+    Forecasting(const Series& series, std::vector<std::size_t> leads, std::vector<double> quantiles,
+                Forecaster* forecaster)
         : values_(series.values), leads_(std::move(leads)), quantiles_(std::move(quantiles)),
-          forecaster_(series.window) {}
+          own_(series.window), forecaster_(forecaster != nullptr ? *forecaster : own_) {}
 
     void see(std::size_t index) override { forecaster_.observe(values_[index]); }
 
@@ -114,12 +114,13 @@ private:
     const std::vector<double>& values_;
     std::vector<std::size_t> leads_;
     std::vector<double> quantiles_;
-    Forecaster forecaster_;
+    Forecaster own_;
+    Forecaster& forecaster_;
 };
 
 std::unique_ptr<Candidate> candidate(const Series& series, Method method,
                                      const std::vector<std::size_t>& leads,
-                                     const std::vector<double>& quantiles) {
+                                     const std::vector<double>& quantiles, Forecaster* forecaster) {
     const auto windows = [&](Seconds length) {
         return static_cast<std::size_t>(
             std::max<Seconds>(1, (length + series.window / 2) / series.window));
@@ -134,7 +135,7 @@ std::unique_ptr<Candidate> candidate(const Series& series, Method method,
     case Method::foresight:
         break;
     }
-    return std::make_unique<Forecasting>(series, leads, quantiles);
+    return std::make_unique<Forecasting>(series, leads, quantiles, forecaster);
 }
 
 /// Sums over targets become means; the whole is the mean over all targets of all leads.
@@ -165,7 +166,8 @@ double pinball_loss(double value, double forecast, double q) noexcept {
     return value >= forecast ? q * (value - forecast) : (1 - q) * (forecast - value);
 }
 
-Backtest backtest(const Series& series, Method method, const BacktestOptions& options) {
+Backtest backtest(const Series& series, Method method, const BacktestOptions& options,
+                  Forecaster* forecaster) {
     Backtest result;
     std::vector<std::size_t> leads;
     for (const Seconds lead : options.leads) {
@@ -177,7 +179,7 @@ Backtest backtest(const Series& series, Method method, const BacktestOptions& op
     }
     const auto first =
         static_cast<std::size_t>((options.train + series.window - 1) / series.window);
-    const auto tested = candidate(series, method, leads, options.quantiles);
+    const auto tested = candidate(series, method, leads, options.quantiles, forecaster);
     for (std::size_t index = 0; index < series.values.size() && !leads.empty(); ++index) {
         tested->see(index);
         if (index + 1 < first || index + 1 >= series.values.size()) {

@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "forecast.hpp"
 #include "series.hpp"
 
 #include <array>
@@ -49,7 +50,9 @@ struct Backtest {
 
 [[nodiscard]] double pinball_loss(double value, double forecast, double q) noexcept;
 
+/// `forecaster`: a new one for Method::foresight to use; afterwards it knows all of the series.
 [[nodiscard]] Backtest backtest(const Series& series, Method method,
-                                const BacktestOptions& options = {});
+                                const BacktestOptions& options = {},
+                                Forecaster* forecaster = nullptr);
 
 } // namespace foresight

@@ -16,7 +16,7 @@ constexpr std::size_t kDailyKept = 14; ///< days, for errors by time of day
 constexpr std::size_t kDailyFewest = 60;
 constexpr double kSharpness = 10;     ///< of weights, to the standing
 constexpr double kRemembered = 3;     ///< days, after which a target counts by half
-constexpr double kConvinced = 2;      ///< days of targets: their standing counts by half
+constexpr double kConvinced = 1;      ///< days of targets: their standing counts by half
 constexpr std::size_t kMedian = 3;    ///< of kLevels
 constexpr std::size_t kFirstTail = 5; ///< of kLevels: 0.9
 constexpr double kTailGain = 0.03;    ///< in ten minutes
@@ -58,7 +58,7 @@ LeadTrack::LeadTrack(std::size_t lead, const Past& past) : lead_(lead), made_(le
         // Far out, the targets that tell experts apart are rare: they are remembered longer.
         const double rare = std::sqrt(std::max(1.0, 0.1 / (1 - kLevels[l])));
         forget_[l] = of_day(kRemembered * rare);
-        convinced_[l] = kConvinced * rare * static_cast<double>(past.day());
+        convinced_[l] = kConvinced * rare * std::sqrt(rare) * static_cast<double>(past.day());
     }
     forget_regression_ = of_day(20);
     window_share_ = std::clamp(144.0 / static_cast<double>(past.day()), 0.1, 3.0);

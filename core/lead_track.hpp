@@ -3,11 +3,11 @@
  * LeadTrack: what is learnt about forecasts at one lead: the experts' errors, the regression, how
  * each expert's loss stands to that of their combination, and a last correction of the tails.
  *
- * An expert's standing at a quantile is its mean pinball loss less that of the combination at the
- * same targets, by the latter; old targets are forgotten.  It is shrunk towards 0 while targets are
- * few, pooled with those of near leads, and the expert's weight falls exponentially with it (as in
- * prediction with expert advice: Cesa-Bianchi & Lugosi 2006; Berrisch & Ziel, "CRPS learning",
- * 2021).  An expert without a forecast sleeps: it is not compared then.
+ * An expert's standing at a quantile is the log of its mean pinball loss by that of the combination
+ * at the same targets, near 0 their relative difference; old targets are forgotten.  It is shrunk
+ * towards 0 while targets are few, pooled with those of near leads, and the expert's weight falls
+ * exponentially with it (as in prediction with expert advice: Cesa-Bianchi & Lugosi 2006; Berrisch
+ * & Ziel, "CRPS learning", 2021).  An expert without a forecast sleeps: it is not compared then.
  *
  * The tails follow the coverage that is observed: a quantile that was exceeded too often rises
  * (Gibbs & Candès, "Adaptive conformal inference", 2021), and leaks back.

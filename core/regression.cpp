@@ -9,7 +9,7 @@ namespace foresight {
 namespace {
 
 /// Of the inverse at first: the smaller, the longer weights stay near 0.
-constexpr double kPrior = 10;
+constexpr double kPrior = 1;
 /// Directions that no row takes would grow without end as the rest is forgotten.
 constexpr double kLargestTrace = 1e4;
 

@@ -97,10 +97,10 @@ std::vector<std::string> names_of(const std::string& methods) {
 }
 
 std::vector<Tested> test_all(const ForecastArguments& arguments, const Series& series,
-                             const BacktestOptions& options) {
+                             const BacktestOptions& options, Forecaster& forecaster) {
     std::vector<Tested> tested;
     for (const std::string& name : names_of(arguments.methods)) {
-        tested.push_back({name, backtest(series, method_of(name), options)});
+        tested.push_back({name, backtest(series, method_of(name), options, &forecaster)});
         if (tested.back().scores.leads.empty()) {
             throw io::InputError(
                 io::shown_name(arguments.file) + ": " + std::to_string(options.train) +
@@ -112,13 +112,15 @@ std::vector<Tested> test_all(const ForecastArguments& arguments, const Series& s
     return tested;
 }
 
-Band band_of(const Series& series, Seconds horizon, double quantile) {
-    Forecaster forecaster(series.window);
-    forecaster.learn(series);
-    const int windows = static_cast<int>(std::max<Seconds>(1, horizon / series.window));
+/// From the end of the series; learns it first where no test of the forecaster has.
+Band band_of(const Series& series, Forecaster& forecaster, Seconds horizon, double quantile) {
+    if (forecaster.observed() == 0) {
+        forecaster.learn(series);
+    }
+    const int windows = static_cast<int>(std::max<Seconds>(1, horizon / forecaster.window()));
     const double high = std::max(quantile, 1 - quantile);
-    return {forecaster.quantile(1 - high, windows), forecaster.quantile(0.5, windows),
-            forecaster.quantile(high, windows)};
+    auto curves = forecaster.quantiles({1 - high, 0.5, high}, windows);
+    return {std::move(curves[0]), std::move(curves[1]), std::move(curves[2])};
 }
 
 // -- as JSON
@@ -260,8 +262,10 @@ int run_forecast(const ForecastArguments& arguments) {
     (void)names_of(arguments.methods);
     const io::SeriesFile file = io::read_series(arguments.file, arguments.column);
     const BacktestOptions options = options_of(arguments, file.series);
-    const std::vector<Tested> tested = test_all(arguments, file.series, options);
-    const Band band = band_of(file.series, arguments.horizon, arguments.quantile.value_or(0.9));
+    Forecaster forecaster(file.series.window);
+    const std::vector<Tested> tested = test_all(arguments, file.series, options, forecaster);
+    const Band band =
+        band_of(file.series, forecaster, arguments.horizon, arguments.quantile.value_or(0.9));
     if (arguments.json) {
         print_json(arguments, file, options, tested, band);
     } else {
