@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
     foresight::command::add_plan(app, status);
     foresight::command::add_check(app, status);
     foresight::command::add_forecast(app, status);
+    foresight::command::add_restore(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

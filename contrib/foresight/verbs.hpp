@@ -21,5 +21,6 @@ enum Status {
 void add_plan(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_forecast(CLI::App& app, int& status);
+void add_restore(CLI::App& app, int& status);
 
 } // namespace foresight::command

@@ -107,7 +107,8 @@ def survives_a_kill(bench):
 
 @case(ACTIVE)
 def slurm_guards_alone(bench):
-    """Without the plugin: stock backfill starts a short job on a lent node, and no long one."""
+    """Without the plugin: stock backfill starts a short job on a lent node, and no long one; then
+    everything is put back by hand."""
     _, lent = _lend_two(bench, 15)
     with open(bench.cluster.slurm_conf, encoding="utf-8") as file:
         plugins = re.search(r"^PluginDir=(\S+)", file.read(), re.M).group(1)
@@ -121,6 +122,15 @@ def slurm_guards_alone(bench):
                "backfill starts the short job", 60)
     expect(bench.nodes(short)[0] in lent, "on a lent node")
     expect(bench.state(long) == "PENDING", "the long job may not take one")
+    bench.cancel(long)
+    bench.wait_done(short)
+    command = os.environ["FORESIGHT"]
+    told = bench.run(command, "restore", "--dry-run")
+    expect("scontrol update ReservationName=rt 'Nodes=g[1-3]'" in told, told)
+    expect(_guarded(bench) == lent, "nothing was done yet")
+    bench.run(command, "restore")
+    expect(sorted(_held(bench)) == PEAK and not _guarded(bench), "all nodes are back")
+    expect("nothing is lent" in bench.run(command, "restore"), "it is forgotten")
 
 
 @case(ACTIVE)
