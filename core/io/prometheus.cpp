@@ -56,6 +56,14 @@ Json parse_answer(const std::string& body) {
     return answer;
 }
 
+/// Another status than 200.  Prometheus says what is wrong with a query; others say anything.
+[[noreturn]] void refuse_status(const FetchAnswer& answer) {
+    const Json body(json_loadb(answer.body.data(), answer.body.size(), 0, nullptr));
+    const std::string said = text_of(body.get(), "error");
+    refuse("HTTP " + std::to_string(answer.status) + ": \"" +
+           printable(said.empty() ? answer.body : said, 120) + "\"");
+}
+
 /// The only series of a result; null when there is none.
 const json_t* only_series(const json_t* result) {
     if (!json_is_array(result)) {
@@ -221,8 +229,7 @@ void PrometheusSource::answered(const FetchAnswer& answer, std::int64_t now) {
     std::shared_ptr<const Series> history;
     try {
         if (error.empty() && answer.status != 200) {
-            refuse("HTTP " + std::to_string(answer.status) + ": \"" + printable(answer.body, 120) +
-                   "\"");
+            refuse_status(answer);
         }
         if (error.empty() && asked == Asked::level) {
             level = parse_level(answer.body);

@@ -18,8 +18,6 @@
 #include <functional>
 #include <thread>
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace {
@@ -34,17 +32,6 @@ std::shared_ptr<Source> source_of(const RealtimeSettings& app) {
 
 Reading now_of(const Source& source) {
     return source.read(std::time(nullptr));
-}
-
-/// Waits until it holds: a minute, then the case fails.
-bool wait_until(const std::function<bool()>& holds) {
-    for (int i = 0; i < 2400; ++i) {
-        if (holds()) {
-            return true;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(25));
-    }
-    return false;
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -102,19 +89,6 @@ void a_past_is_read() {
     CHECK(has(error_of([&] { (void)parse_past(matrix("7"), 600, 60, 6); }), "values"));
 }
 
-/// A port of this machine on which nobody listens.
-std::string closed_port() {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    (void)::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-    (void)::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-    ::close(socket);
-    return std::to_string(ntohs(address.sin_port));
-}
-
 struct Fault {
     const char* how;
     const char* told; ///< part of the line
@@ -140,7 +114,7 @@ constexpr Fault kFaults[] = {
     {"word", "the value is many"},
     {"two", "gives 2 series; make it one"},
     {"string", "gives a string"},
-    {"refused", "HTTP 422"},
+    {"refused", "HTTP 422: \"parse error: "},
     {"close", ""},
     {"cut", ""},
 };

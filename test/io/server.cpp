@@ -8,11 +8,15 @@
 #include "core/io/file.hpp"
 #include "harness.h"
 
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
+#include <thread>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +70,28 @@ int Child::wait() {
     }
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool wait_until(const std::function<bool()>& holds) {
+    for (int i = 0; i < 2400; ++i) {
+        if (holds()) {
+            return true;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    return false;
+}
+
+std::string closed_port() {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    (void)::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
+    (void)::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+    ::close(socket);
+    return std::to_string(ntohs(address.sin_port));
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "core/io/settings.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ private:
     int in_ = -1;
     int out_ = -1;
 };
+
+/// Waits until it holds; false when it does not within a minute.
+[[nodiscard]] bool wait_until(const std::function<bool()>& holds);
+
+/// A port of this machine on which nobody listens.
+[[nodiscard]] std::string closed_port();
 
 /// bad_server.py in the case's directory.
 class Server {
