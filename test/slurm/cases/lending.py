@@ -91,6 +91,19 @@ def used_nodes_stay(bench):
 
 
 @case(ACTIVE)
+def tops_up_when_a_node_fails(bench):
+    """The node that is held goes down: a lent one takes its place, until it is up again."""
+    _lend_two(bench, 90)
+    held = _held(bench)[0]
+    bench.scontrol("update", f"NodeName={held}", "State=DOWN", "Reason=test")
+    bench.wait(lambda: len(_held(bench)) == 2, "a lent node takes its place", 30)
+    expect(held in _held(bench), "the failed one stays, for when it is up")
+    expect(len(_guarded(bench)) == 1, "the other one stays lent")
+    bench.scontrol("update", f"NodeName={held}", "State=RESUME")
+    bench.wait(lambda: len(_held(bench)) == 1, "one is enough again", 30)
+
+
+@case(ACTIVE)
 def survives_a_kill(bench):
     """slurmctld is killed in the trough: its successor knows the administrator's nodes."""
     _, lent = _lend_two(bench, 90)
