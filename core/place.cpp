@@ -139,6 +139,20 @@ std::optional<Place> Placer::alone_in_gaps(const Profile& profile, const Option&
     if (chosen < 0) {
         return std::nullopt;
     }
+    if (packing_ == Packing::lowest) {
+        // That was any node with the earliest start; all of them have a gap that begins by then.
+        profile.gaps()->each_between(
+            option.request.gpus(), -1, start, from, option.duration, [&](const Gap& gap) {
+                Window free;
+                if (gap.node < chosen && member[static_cast<std::size_t>(gap.node)] &&
+                    !refused(option, gap.node) &&
+                    alone_on(profile, option, gap.node, start, start, free) == start) {
+                    chosen = gap.node;
+                    window = free;
+                }
+                return true;
+            });
+    }
     return Place{start,
                  {share_of(option.request, chosen, node_at(chosen), window, option.request.chunks,
                            snapshot_.block, packing_)}};
@@ -146,8 +160,7 @@ std::optional<Place> Placer::alone_in_gaps(const Profile& profile, const Option&
 
 std::optional<Place> Placer::alone(const Profile& profile, const Option& option, Seconds from,
                                    Seconds latest) {
-    if (packing_ == Packing::tight && profile.gaps() != nullptr &&
-        profile.gaps()->knows(option.request.gpus())) {
+    if (profile.gaps() != nullptr && profile.gaps()->knows(option.request.gpus())) {
         return alone_in_gaps(profile, option, from, latest);
     }
     int chosen = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate.hpp"
 
+#include "dispatch.hpp"
 #include "value.hpp"
 
 #include <algorithm>
@@ -21,9 +22,9 @@ private:
     /// A job that runs, by the time when it is really over.
     struct Ending {
         Seconds at = 0;
-        std::size_t run = 0;
+        int job = 0;
         bool operator>(const Ending& other) const noexcept {
-            return at != other.at ? at > other.at : run > other.run;
+            return at != other.at ? at > other.at : job > other.job;
         }
     };
 
@@ -33,67 +34,55 @@ private:
     [[nodiscard]] Seconds next_event() const;
     void pass_to(Seconds time);
     void begin_step(int step);
-    void plan();
-    void fill_jobs();
-    void fill_running();
-    void fill_apps();
-    [[nodiscard]] bool is_held(const std::vector<Share>& shares) const noexcept;
-    void start(const Plan& plan);
+    void decide();
+    void start(Start start);
     [[nodiscard]] bool over() const noexcept;
+    [[nodiscard]] bool cancelled() const noexcept {
+        return options_.plan.cancel != nullptr && options_.plan.cancel->load();
+    }
 
     const Workload& workload_;
     Expectation& expectation_;
     const SimulationOptions& options_;
+    std::unique_ptr<Scheduler> scheduler_;
     SimulationLog log_;
     Seconds now_ = 0;
     Seconds services_end_ = 0;
-    Seconds last_plan_ = -kNever;
-    int step_ = -1;                    ///< that has begun
-    bool changed_ = false;             ///< since the last plan
-    bool holds_decided_ = false;       ///< in this step
-    std::size_t submitted_ = 0;        ///< jobs before this one are known
-    std::vector<int> waiting_;         ///< jobs, in order of submission
-    std::vector<std::size_t> running_; ///< indices of runs, in order of start
+    Seconds last_decision_ = -kNever;
+    int step_ = -1;                  ///< that has begun
+    bool changed_ = false;           ///< since the last decision
+    bool step_decided_ = false;      ///< this step's first decision is made
+    std::size_t submitted_ = 0;      ///< jobs before this one are known
+    int waiting_ = 0;                ///< jobs
+    std::vector<Seconds> announced_; ///< by job
     std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
-    std::vector<std::vector<int>> curves_; ///< by service, from the present step on
-    Snapshot snapshot_;
-    Memory memory_;
-    Seconds memory_origin_ = 0;
 };
 
 Simulation::Simulation(const Workload& workload, Expectation& expectation,
                        const SimulationOptions& options)
     : workload_(workload), expectation_(expectation), options_(options),
-      curves_(workload.services.size()) {
+      scheduler_(dispatches(options.plan.policy) && !options.whole_plans
+                     ? dispatching_scheduler(workload, options.plan.policy)
+                     : planning_scheduler(workload, options.plan, options.remember)),
+      announced_(workload.jobs.size(), kNever) {
     log_.held.resize(workload.services.size());
     log_.expected.resize(workload.services.size());
     for (const Service& service : workload.services) {
         services_end_ =
             std::max(services_end_, static_cast<Seconds>(service.demand.size()) * workload.step);
     }
-    snapshot_.name = workload.name;
-    snapshot_.step = workload.step;
-    snapshot_.steps = workload.horizon_steps;
-    snapshot_.block = workload.block;
-    // A cluster goes on: jobs may run past what a plan looks at.
-    snapshot_.fit = Fit::may_overrun;
-    snapshot_.value = workload.value;
-    snapshot_.nodes = workload.nodes;
-    snapshot_.classes.emplace_back();
-    for (std::size_t node = 0; node < workload.nodes.size(); ++node) {
-        snapshot_.classes[0].nodes.push_back(static_cast<int>(node));
-    }
 }
 
 bool Simulation::over() const noexcept {
-    if (now_ >= options_.end) {
+    if (now_ >= options_.end || !log_.complete) {
         return true;
     }
-    if (now_ < services_end_ || submitted_ < workload_.jobs.size() || !running_.empty()) {
+    if (now_ < services_end_ || submitted_ < workload_.jobs.size() || !endings_.empty()) {
         return false;
     }
     // What still waits when demand has not changed for a horizon will wait for ever.
-    return waiting_.empty() || (!changed_ && now_ >= services_end_ + snapshot_.horizon());
+    return waiting_ == 0 ||
+           (!changed_ && now_ >= services_end_ + workload_.step * workload_.horizon_steps);
 }
 
 Seconds Simulation::next_event() const {
@@ -105,7 +94,7 @@ Seconds Simulation::next_event() const {
         next = std::min(next, endings_.top().at);
     }
     if (changed_) {
-        next = std::min(next, std::max(now_, last_plan_ + options_.interval));
+        next = std::min(next, std::max(now_, last_decision_ + options_.interval));
     }
     return std::min(std::max(next, now_), options_.end);
 }
@@ -113,18 +102,17 @@ Seconds Simulation::next_event() const {
 /// All that happens until then.
 void Simulation::pass_to(Seconds time) {
     now_ = time;
-    while (submitted_ < workload_.jobs.size() && workload_.jobs[submitted_].submit <= now_) {
-        waiting_.push_back(static_cast<int>(submitted_++));
-        changed_ = true;
-    }
-    bool ended = false;
     while (!endings_.empty() && endings_.top().at <= now_) {
+        scheduler_->end(endings_.top().job, now_);
         endings_.pop();
-        ended = true;
-    }
-    if (ended) {
-        std::erase_if(running_, [&](std::size_t run) { return log_.runs[run].end <= now_; });
         changed_ = true;
+        ++log_.events;
+    }
+    while (submitted_ < workload_.jobs.size() && workload_.jobs[submitted_].submit <= now_) {
+        scheduler_->submit(static_cast<int>(submitted_++));
+        log_.most_waiting = std::max(log_.most_waiting, ++waiting_);
+        changed_ = true;
+        ++log_.events;
     }
     if (step_at(now_) > step_) {
         begin_step(step_at(now_));
@@ -134,137 +122,60 @@ void Simulation::pass_to(Seconds time) {
 void Simulation::begin_step(int step) {
     step_ = step;
     changed_ = true;
-    holds_decided_ = false;
-    for (std::size_t s = 0; s < curves_.size(); ++s) {
+    step_decided_ = false;
+    ++log_.events;
+    std::vector<std::vector<int>> curves(workload_.services.size());
+    for (std::size_t s = 0; s < curves.size(); ++s) {
         const int held = log_.held[s].empty() ? 0 : count_gpus(log_.held[s].back());
-        curves_[s] = expectation_.curve(s, step, snapshot_.steps, held);
-        log_.expected[s].push_back(curves_[s].front());
+        curves[s] = expectation_.curve(s, step, workload_.horizon_steps, held);
+        log_.expected[s].push_back(curves[s].front());
+    }
+    scheduler_->begin_step(step, curves);
+    if (options_.progress) {
+        options_.progress(now_, log_);
     }
 }
 
-void Simulation::fill_jobs() {
-    snapshot_.jobs.resize(waiting_.size());
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-        const TraceJob& from = workload_.jobs[static_cast<std::size_t>(waiting_[i])];
-        Job& job = snapshot_.jobs[i];
-        job.id = from.id;
-        job.kind = from.kind;
-        job.key = static_cast<std::uint32_t>(waiting_[i]);
-        job.submit = from.submit - step_ * workload_.step;
-        job.priority = from.priority;
-        job.options.resize(1);
-        job.options[0].request.chunks = from.gpus;
-        job.options[0].duration = from.limit;
-    }
+void Simulation::start(Start start) {
+    const auto job = static_cast<std::size_t>(start.job);
+    const TraceJob& from = workload_.jobs[job];
+    const Seconds end = now_ + std::max<Seconds>(1, std::min(from.length, from.limit));
+    endings_.push({end, start.job});
+    log_.runs.push_back({start.job, now_, end, std::move(start.shares), announced_[job]});
+    --waiting_;
 }
 
-void Simulation::fill_running() {
-    const Seconds origin = step_ * workload_.step;
-    snapshot_.running.resize(running_.size());
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-        const Run& run = log_.runs[running_[i]];
-        const TraceJob& from = workload_.jobs[static_cast<std::size_t>(run.job)];
-        Running& job = snapshot_.running[i];
-        job.id = from.id;
-        job.kind = from.kind;
-        job.priority = from.priority;
-        // It is still there at its limit's moment when that is now: over in a second.
-        job.start = std::min<Seconds>(0, run.start - origin);
-        job.end = std::max(run.start + from.limit, now_ + 1) - origin;
-        job.shares = run.shares;
-    }
-}
-
-void Simulation::fill_apps() {
-    snapshot_.apps.resize(workload_.services.size());
-    for (std::size_t s = 0; s < snapshot_.apps.size(); ++s) {
-        const Service& service = workload_.services[s];
-        App& app = snapshot_.apps[s];
-        app.id = service.id;
-        app.priority = service.priority;
-        app.max_swap = service.max_swap;
-        app.demand = curves_[s];
-        app.held.reset();
-        const std::vector<GpuSet>& held = log_.held[s];
-        if (!held.empty()) {
-            app.held = held.back();
-        }
-        if (holds_decided_) {
-            app.demand.front() = count_gpus(held.back());
-        }
-    }
-}
-
-bool Simulation::is_held(const std::vector<Share>& shares) const noexcept {
-    return std::any_of(log_.held.begin(), log_.held.end(), [&](const auto& steps) {
-        return std::any_of(steps.back().begin(), steps.back().end(), [&](const auto& held) {
-            return std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-                return share.node == held.first && (share.gpus & held.second) != 0;
-            });
-        });
-    });
-}
-
-void Simulation::start(const Plan& plan) {
-    const Seconds origin = step_ * workload_.step;
-    std::vector<bool> started(waiting_.size(), false);
-    for (const Placement& place : plan.placements) {
-        // A later plan of a step may let held GPUs give way at once; services do not move now.
-        if (place.start + origin > now_ || is_held(place.shares)) {
-            continue;
-        }
-        const int job = waiting_[static_cast<std::size_t>(place.job)];
-        const TraceJob& from = workload_.jobs[static_cast<std::size_t>(job)];
-        const Seconds end = now_ + std::max<Seconds>(1, std::min(from.length, from.limit));
-        started[static_cast<std::size_t>(place.job)] = true;
-        running_.push_back(log_.runs.size());
-        endings_.push({end, log_.runs.size()});
-        log_.runs.push_back({job, now_, end, place.shares});
-    }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-        if (!started[i]) {
-            waiting_[kept++] = waiting_[i];
-        }
-    }
-    waiting_.resize(kept);
-}
-
-void Simulation::plan() {
-    snapshot_.now = now_ - step_ * workload_.step;
-    fill_jobs();
-    fill_running();
-    fill_apps();
-    Plan plan;
-    if (options_.remember) {
-        memory_.shift(step_ * workload_.step - memory_origin_);
-        memory_origin_ = step_ * workload_.step;
-        plan = make_plan(snapshot_, options_.plan, memory_);
-    } else {
-        plan = make_plan(snapshot_, options_.plan);
-    }
-    if (!plan.complete) {
+void Simulation::decide() {
+    Decision decision = scheduler_->decide(now_);
+    if (!decision.complete) {
         log_.complete = false;
         return;
     }
-    ++log_.plans;
-    last_plan_ = now_;
+    ++log_.decisions;
+    last_decision_ = now_;
     changed_ = false;
-    for (std::size_t s = 0; !holds_decided_ && s < plan.holds.size(); ++s) {
-        log_.held[s].push_back(plan.holds[s].steps.front());
+    step_decided_ = true;
+    for (std::size_t s = 0; s < decision.held.size(); ++s) {
+        log_.held[s].push_back(std::move(decision.held[s]));
     }
-    holds_decided_ = true;
-    start(plan);
+    for (const auto& [job, at] : decision.announced) {
+        Seconds& announced = announced_[static_cast<std::size_t>(job)];
+        announced = announced == kNever ? at : announced;
+    }
+    for (Start& started : decision.starts) {
+        start(std::move(started));
+    }
 }
 
 SimulationLog Simulation::run() {
     pass_to(0);
     while (true) {
         // At the start of a step at once: services are waiting.
-        if (changed_ && (!holds_decided_ || now_ >= last_plan_ + options_.interval)) {
-            plan();
+        if (changed_ && (!step_decided_ || now_ >= last_decision_ + options_.interval)) {
+            decide();
         }
-        if (!log_.complete || over()) {
+        log_.complete = log_.complete && !cancelled();
+        if (over()) {
             break;
         }
         pass_to(next_event());

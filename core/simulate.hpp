@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Simulation: a workload run by the planner, event by event.
+ * Simulation: a workload run by a scheduler, event by event.
  *
  * Time goes from event to event: a job is submitted or ends, a step begins.  At the start of each
- * step, and after an event as soon as the interval since the last plan is over, a snapshot is made
- * of what a resource manager would know then (limits, not lengths; an expectation of demand, not
- * demand), the planner plans it, and what is to start now starts.  Nothing is ever interrupted.
- * A service holds what the first plan of a step says until the step is over.
+ * step, and after an event as soon as the interval since the last decision is over, the scheduler
+ * says what starts now.  It knows what a resource manager would know then: limits, not lengths; an
+ * expectation of demand, not demand.  Nothing is ever interrupted, but for a job at its limit.
+ * A service holds for a step what the first decision in it says.
  *
  * No clock, no randomness: the same workload and expectation give the same log.
- * Cost: that of the plans, and O(jobs + steps) beside them.
+ * Cost: that of the decisions, and O(jobs + steps) beside them.
  */
 #pragma once
 
 #include "planner.hpp"
 #include "workload.hpp"
 
+#include <functional>
 #include <vector>
 
 namespace foresight {
@@ -36,12 +37,18 @@ public:
                                                  int held) = 0;
 };
 
+struct SimulationLog;
+
 struct SimulationOptions {
-    PlanOptions plan;
-    Seconds interval = 60; ///< between plans, but for those at the start of a step
-    bool remember = true;  ///< announced starts stay (memory.hpp)
-    Seconds end = kNever;  ///< else over when no job is left that could start, and not before the
-                           ///< services are
+    PlanOptions plan;         ///< its `cancel` ends the simulation early
+    Seconds interval = 60;    ///< between decisions, but for those at the start of a step
+    bool whole_plans = false; ///< also where a dispatcher starts the same jobs (dispatch.hpp), so
+                              ///< that every waiting job is announced
+    bool remember = true;     ///< announced starts stay, where plans are made (memory.hpp)
+    Seconds end = kNever; ///< else over when no job is left that could start, and not before the
+                          ///< services are
+    /// Called at the start of each step with the time and the log so far; may be empty.
+    std::function<void(Seconds, const SimulationLog&)> progress{};
 };
 
 /// A job that was started.
@@ -50,13 +57,16 @@ struct Run {
     Seconds start = 0;
     Seconds end = 0; ///< may lie after the simulation's end
     std::vector<Share> shares;
+    Seconds announced = kNever; ///< start that was first announced for it while it waited, if any
 };
 
 struct SimulationLog {
     std::vector<Run> runs;                  ///< in order of start
     std::vector<std::vector<GpuSet>> held;  ///< by service and step
     std::vector<std::vector<int>> expected; ///< by service and step: GPUs that it was to hold
-    int plans = 0;
+    int decisions = 0;
+    int events = 0;       ///< submissions, ends and steps
+    int most_waiting = 0; ///< jobs
     Seconds end = 0;
     bool complete = true; ///< false: cancelled
 };

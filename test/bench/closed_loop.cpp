@@ -253,7 +253,7 @@ Result run(const std::string& name, const Workload& workload, const Demand& dema
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const Result result = score(workload, demand, log);
     std::printf("%-22s %9.3f %9.2f %9.0f %8d %8d %7.1f\n", name.c_str(), 100 * result.shortfall,
-                100 * result.lent, result.wait, result.changes, log.plans, took.count());
+                100 * result.lent, result.wait, result.changes, log.decisions, took.count());
     std::fflush(stdout);
     return result;
 }

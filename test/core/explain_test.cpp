@@ -99,8 +99,8 @@ void limits_closures_and_begin_times() {
     later.begin = 25;
     Job refused = test::job("refused", 1, 10);
     refused.refusal = Refusal{"no", 33};
-    snapshot.jobs = {limited, closed, later, refused, test::job("never", 9, 10),
-                     test::job("long", 1, 500)};
+    snapshot.jobs = {
+        limited, closed, later, refused, test::job("never", 9, 10), test::job("long", 1, 500)};
     const Plan plan = plan_with(snapshot);
     check_reason(reasons_of(snapshot, plan, "limited"), 0, ReasonKind::limit, 50, "user", -1, 0);
     check_reason(reasons_of(snapshot, plan, "closed"), 0, ReasonKind::closed, 90);

@@ -125,6 +125,27 @@ void earliest_matches_a_slow_reference_aligned() {
     check_earliest({.apps = false, .block = Block::aligned});
 }
 
+/// The baseline packs from the lowest node up, with an index of gaps or without.
+void an_index_changes_no_lowest_place() {
+    test::Draw draw(test_seed());
+    for (int round = 0; round < 1000; ++round) {
+        const Snapshot snapshot =
+            test::random_snapshot(draw, {.apps = false, .block = Block::contiguous});
+        Profile plain(snapshot);
+        fill(draw, snapshot, plain);
+        Profile indexed = plain;
+        indexed.index_gaps(block_sizes(snapshot), snapshot.block);
+        Placer placer(snapshot, Packing::lowest);
+        for (const Job& job : snapshot.jobs) {
+            const Seconds from = draw.number(0, 50);
+            const auto one = placer.earliest(plain, job, job.options[0], from, from + 60);
+            const auto other = placer.earliest(indexed, job, job.options[0], from, from + 60);
+            CHECK(one.has_value() == other.has_value());
+            CHECK(!one || (one->start == other->start && one->shares == other->shares));
+        }
+    }
+}
+
 void neighbours_are_preferred() {
     Snapshot snapshot = test::grid(6, 8, 10);
     snapshot.block = Block::any;
@@ -199,6 +220,7 @@ TEST_SUITE("place",
             earliest_matches_a_slow_reference_contiguous},
            {"earliest matches a slow reference, aligned",
             earliest_matches_a_slow_reference_aligned},
+           {"an index changes no lowest place", an_index_changes_no_lowest_place},
            {"neighbours are preferred", neighbours_are_preferred},
            {"a short gap counts beside a long one", a_short_gap_counts_beside_a_long_one},
            {"a node whose CPUs are gone has no usable GPUs",

@@ -56,7 +56,9 @@ Workload random_workload(test::Draw& draw) {
     for (int i = 0; i < jobs; ++i) {
         submit += draw.chance(50) ? 0 : draw.number(1, 900);
         const Seconds length = draw.number(1, 9000);
-        workload.jobs.push_back({"j" + std::to_string(i), "", draw.number(1, 8), submit, length,
+        workload.jobs.push_back({"j" + std::to_string(i), "",
+                                 draw.chance(85) ? draw.number(1, 8) : draw.number(1, 8 * nodes),
+                                 submit, length,
                                  draw.chance(50) ? length : length * draw.number(1, 4),
                                  static_cast<double>(draw.number(1, 8))});
     }
@@ -130,12 +132,49 @@ void nothing_runs_twice_or_on_what_is_held() {
         const Workload workload = random_workload(draw);
         SimulationOptions options = quick(draw.chance(50) ? 60 : 600);
         options.remember = draw.chance(50);
-        options.plan.policy = *find_policy(draw.chance(70) ? "foresight" : "conservative");
+        const char* names[] = {"foresight", "fifo", "easy", "easy-value", "conservative"};
+        options.plan.policy = *find_policy(names[round % 5]);
         Foreseen expectation(workload);
         const SimulationLog log = simulate(workload, expectation, options);
         CHECK(log.complete);
         CHECK(is_sound(workload, log));
         CHECK_INT(static_cast<int>(log.runs.size()), static_cast<int>(workload.jobs.size()));
+    }
+}
+
+bool same_runs(const SimulationLog& a, const SimulationLog& b) {
+    return std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
+                      [](const Run& one, const Run& other) {
+                          return one.job == other.job && one.start == other.start &&
+                                 one.shares == other.shares;
+                      });
+}
+
+/// A dispatcher starts what a plan of the whole queue would, job by job and GPU by GPU.
+void a_dispatcher_starts_what_a_plan_would() {
+    test::Draw draw(test_seed());
+    for (int round = 0; round < 100; ++round) {
+        Workload workload = random_workload(draw);
+        workload.services.clear();
+        SimulationOptions options = quick(draw.chance(50) ? 60 : 1);
+        options.remember = false;
+        for (const char* name : {"fifo", "priority", "easy", "easy-value", "conservative"}) {
+            options.plan.policy = *find_policy(name);
+            options.plan.policy.holds =
+                draw.chance(20) ? draw.number(0, 4) : options.plan.policy.holds;
+            std::vector<SimulationLog> logs;
+            for (const bool whole : {true, false}) {
+                options.whole_plans = whole;
+                Foreseen expectation(workload);
+                logs.push_back(simulate(workload, expectation, options));
+            }
+            CHECK(is_sound(workload, logs[1]));
+            if (!same_runs(logs[0], logs[1])) {
+                CHECK(false);
+                std::printf("%s, round %d, holds %d, block %d: the dispatcher differs\n", name,
+                            round, options.plan.policy.holds, static_cast<int>(workload.block));
+            }
+        }
     }
 }
 
@@ -148,12 +187,9 @@ void the_same_again() {
             Foreseen expectation(workload);
             logs.push_back(simulate(workload, expectation, quick(60)));
         }
-        CHECK_INT(logs[0].plans, logs[1].plans);
+        CHECK_INT(logs[0].decisions, logs[1].decisions);
         CHECK(logs[0].held == logs[1].held);
-        CHECK(std::equal(logs[0].runs.begin(), logs[0].runs.end(), logs[1].runs.begin(),
-                         logs[1].runs.end(), [](const Run& a, const Run& b) {
-                             return a.job == b.job && a.start == b.start && a.shares == b.shares;
-                         }));
+        CHECK(same_runs(logs[0], logs[1]));
     }
 }
 
@@ -215,6 +251,7 @@ void it_stops_at_its_end() {
 
 TEST_SUITE("simulate",
            {"nothing runs twice, or on what is held", nothing_runs_twice_or_on_what_is_held},
+           {"a dispatcher starts what a plan would", a_dispatcher_starts_what_a_plan_would},
            {"the same again", the_same_again}, {"a loan is over in time", a_loan_is_over_in_time},
            {"an early end is used at once", an_early_end_is_used_at_once},
            {"it stops when nothing can start", it_stops_when_nothing_can_start},
